@@ -1,1 +1,35 @@
+//! The database's tables, their rows, and the migrations that make them.
+//!
+//! Rows are plain data: what may be done with them is decided elsewhere. States are enums here
+//! and text in the database; addresses are [`Ip`] here and `INET` there.
 
+mod columns;
+mod external_ip;
+mod identity;
+mod instance;
+mod ip_pool;
+mod nat;
+mod network;
+mod project;
+mod saga;
+pub mod schema;
+mod sled;
+
+pub use columns::{Ip, Mac};
+pub use external_ip::{ExternalIp, IpKind, IpState};
+pub use identity::{
+    DeviceAccessToken, FLEET_ID, IdentityType, ResourceKind, Role, RoleAssignment, Silo, SiloUser,
+};
+pub use instance::{Instance, InstanceState, Migration, MigrationState, Vmm, VmmState};
+pub use ip_pool::{
+    FreeAddress, IpPool, IpPoolRange, IpPoolSilo, IpVersion, PoolAssignment, PoolType, SnatAddress,
+};
+pub use nat::{NatEntry, NatSwitch};
+pub use network::{NetworkInterface, Vpc, VpcSubnet};
+pub use project::{Disk, DiskState, DiskType, Project};
+pub use saga::{Saga, SagaNodeEvent, SagaState, Sec};
+pub use sled::{Sled, SledRole};
+
+/// The migrations, in order, for `nexus db migrate`.
+pub const MIGRATIONS: diesel_migrations::EmbeddedMigrations =
+    diesel_migrations::embed_migrations!();
