@@ -1,0 +1,64 @@
+//! What requests and answers are made of, one file per resource, in their newest shape.
+//!
+//! The names of the types are the names of the schemas in the OpenAPI document, and their doc
+//! comments are its descriptions. A `…Create` or `…Update` is what a client sends; a type named
+//! after the resource alone is the resource as a client sees it.
+
+mod disk;
+mod external_ip;
+mod floating_ip;
+mod identity;
+mod instance;
+mod ip_pool;
+mod network_interface;
+mod path;
+mod ping;
+mod project;
+mod silo;
+mod unknown;
+mod user;
+mod vpc;
+
+pub use disk::{BlockSize, Disk, DiskBackend, DiskCreate, DiskSource, DiskState, DiskType};
+pub use external_ip::{
+    AddressAllocator, EphemeralIpCreate, ExternalIp, ExternalIpCreate, PoolSelector,
+};
+pub use floating_ip::{
+    FloatingIp, FloatingIpAttach, FloatingIpCreate, FloatingIpParentKind, FloatingIpUpdate,
+};
+pub use identity::{
+    HasIdentity, IdentityMetadata, IdentityMetadataCreateParams, IdentityMetadataUpdateParams,
+};
+pub use instance::{
+    Instance, InstanceAutoRestartPolicy, InstanceCpuCount, InstanceCpuPlatform, InstanceCreate,
+    InstanceDiskAttachment, InstanceState, MulticastGroupIdentifier, MulticastGroupJoinSpec,
+    USER_DATA_MAX,
+};
+pub use ip_pool::{
+    IpPool, IpPoolAssignment, IpPoolCreate, IpPoolLinkSilo, IpPoolRange, IpPoolSiloLink,
+    IpPoolSiloUpdate, IpPoolType, IpPoolUpdate, IpPoolUtilization, SiloIpPool,
+};
+pub use network_interface::{
+    InstanceNetworkInterface, InstanceNetworkInterfaceAttachment, InstanceNetworkInterfaceCreate,
+    Ipv4Assignment, Ipv6Assignment, PrivateIpStack, PrivateIpStackCreate, PrivateIpv4Stack,
+    PrivateIpv4StackCreate, PrivateIpv6Stack, PrivateIpv6StackCreate,
+};
+pub use path::{
+    DiskPath, EphemeralIpDetachSelector, FloatingIpPath, InstancePath, InstanceSelector,
+    InterfacePath, IpPoolFilter, IpPoolPath, IpPoolSiloPath, OptionalInstanceSelector,
+    OptionalProjectSelector, OptionalVpcSelector, ProjectPath, ProjectSelector, SiloIpPoolFilter,
+    SiloPath, SubnetPath, VpcPath, VpcSelector,
+};
+pub use ping::{Ping, PingStatus};
+pub use project::{
+    Project, ProjectCreate, ProjectCreateDefaults, ProjectUpdate, SubnetCreateDefaults,
+    VpcCreateDefaults, VpcCreateDefaultsSelection,
+};
+pub use silo::{FleetRole, Silo, SiloIdentityMode, SiloRole};
+pub use unknown::NoOtherFields;
+pub use user::CurrentUser;
+pub use vpc::{Vpc, VpcSubnet};
+
+/// The types of the crate of common types that appear in the API, so that a user of the API needs
+/// one import.
+pub use nexus_common::{ByteCount, Hostname, IpRange, IpVersion, MacAddr, Name, NameOrId};

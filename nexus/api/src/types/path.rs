@@ -1,0 +1,161 @@
+//! Paths and selectors: how a request names what it is about.
+//!
+//! Paths are the `{…}` of a URL. Selectors are query parameters that say where a name is looked
+//! up; with an id they must be absent. Whether the two fit is for the handlers to say.
+
+use super::{IpPoolAssignment, IpPoolType};
+use nexus_common::{IpVersion, NameOrId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A project.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct ProjectPath {
+    /// Name or ID of the project
+    pub project: NameOrId,
+}
+
+/// The project in which something is created or listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProjectSelector {
+    /// Name or ID of the project
+    pub project: NameOrId,
+}
+
+/// The project in which a name is looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionalProjectSelector {
+    /// Name or ID of the project; required with a name, refused with an id
+    pub project: Option<NameOrId>,
+}
+
+/// A floating IP.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct FloatingIpPath {
+    /// Name or ID of the floating IP
+    pub floating_ip: NameOrId,
+}
+
+/// An instance.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct InstancePath {
+    /// Name or ID of the instance
+    pub instance: NameOrId,
+}
+
+/// The instance whose interfaces are listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstanceSelector {
+    /// Name or ID of the project; required with the name of an instance, refused with an id
+    pub project: Option<NameOrId>,
+    /// Name or ID of the instance
+    pub instance: NameOrId,
+}
+
+/// The instance among whose interfaces a name is looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionalInstanceSelector {
+    /// Name or ID of the project; required with the name of an instance, refused otherwise
+    pub project: Option<NameOrId>,
+    /// Name or ID of the instance; required with a name, refused with an id
+    pub instance: Option<NameOrId>,
+}
+
+/// Which ephemeral address of an instance is meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EphemeralIpDetachSelector {
+    /// Name or ID of the project; required with a name, refused with an id
+    pub project: Option<NameOrId>,
+    /// The IP version of the address; required where the instance has an ephemeral address of
+    /// each version
+    pub ip_version: Option<IpVersion>,
+}
+
+/// A disk.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct DiskPath {
+    /// Name or ID of the disk
+    pub disk: NameOrId,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct InterfacePath {
+    /// Name or ID of the network interface
+    pub interface: NameOrId,
+}
+
+/// A VPC.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct VpcPath {
+    /// Name or ID of the VPC
+    pub vpc: NameOrId,
+}
+
+/// A subnet.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct SubnetPath {
+    /// Name or ID of the subnet
+    pub subnet: NameOrId,
+}
+
+/// The VPC whose subnets are listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VpcSelector {
+    /// Name or ID of the project; required with the name of a VPC, refused with an id
+    pub project: Option<NameOrId>,
+    /// Name or ID of the VPC
+    pub vpc: NameOrId,
+}
+
+/// The VPC in which a name is looked up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionalVpcSelector {
+    /// Name or ID of the project; required with the name of a VPC, refused otherwise
+    pub project: Option<NameOrId>,
+    /// Name or ID of the VPC; required with a name, refused with an id
+    pub vpc: Option<NameOrId>,
+}
+
+/// An IP pool.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct IpPoolPath {
+    /// Name or ID of the IP pool
+    pub pool: NameOrId,
+}
+
+/// Which of a silo's IP pools are listed. What is absent excludes none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SiloIpPoolFilter {
+    /// Only pools of this IP version
+    pub ip_version: Option<IpVersion>,
+    /// Only pools of this type
+    pub pool_type: Option<IpPoolType>,
+}
+
+/// Which of all IP pools are listed. What is absent excludes none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IpPoolFilter {
+    /// Only pools of this IP version
+    pub ip_version: Option<IpVersion>,
+    /// Only pools of this type
+    pub pool_type: Option<IpPoolType>,
+    /// Only pools of this assignment
+    pub assignment: Option<IpPoolAssignment>,
+}
+
+/// A silo to which an IP pool is linked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct IpPoolSiloPath {
+    /// Name or ID of the IP pool
+    pub pool: NameOrId,
+    /// Name or ID of the silo
+    pub silo: NameOrId,
+}
+
+/// A silo.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct SiloPath {
+    /// Name or ID of the silo
+    pub silo: NameOrId,
+}
