@@ -1,1 +1,62 @@
-fn main() {}
+//! Writes the OpenAPI documents in `openapi/` from the API traits, and checks that they agree.
+//!
+//! All documents here are *lockstep*: each is what the code says now, whatever was committed
+//! before. The other kind, *versioned*, takes what is committed on the main branch for published
+//! and refuses to change it; it has no place for a version that is still being made there.
+
+use anyhow::Context;
+use clap::Parser;
+use dropshot::{ApiDescription, ApiDescriptionBuildErrors, StubContext};
+use dropshot_api_manager::{App, Environment, ManagedApi, ManagedApiConfig, ManagedApis};
+use dropshot_api_manager_types::{ManagedApiMetadata, Versions, semver};
+use nexus_internal_api::internal::{self, nexus_internal_api_mod};
+use nexus_internal_api::operator::nexus_operator_api_mod;
+use std::process::ExitCode;
+
+/// The version of what has none: its clients are delivered with it.
+const UNVERSIONED: semver::Version = semver::Version::new(0, 0, 1);
+
+fn main() -> anyhow::Result<ExitCode> {
+    let root = camino::Utf8PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = root.parent().context("this crate lies below the repository's root")?;
+    // Any commit will do, since lockstep documents are compared with none. This one is there
+    // whatever the branches and remotes are called.
+    let environment =
+        Environment::new("cargo xtask openapi", root, "openapi")?.with_default_git_branch("HEAD");
+    let apis = ManagedApis::new(apis())?;
+    Ok(App::parse().exec(&environment, &apis))
+}
+
+type Description = fn() -> Result<ApiDescription<StubContext>, ApiDescriptionBuildErrors>;
+
+/// Every document in `openapi/`.
+fn apis() -> Vec<ManagedApi> {
+    let document = |ident, version, title, description, api_description: Description| {
+        ManagedApi::from(ManagedApiConfig {
+            ident,
+            versions: Versions::new_lockstep(version),
+            title,
+            metadata: ManagedApiMetadata {
+                description: Some(description),
+                ..ManagedApiMetadata::default()
+            },
+            api_description,
+        })
+    };
+    vec![
+        document(
+            "nexus-internal",
+            internal::latest_version(),
+            "Nexus internal API",
+            "What sled agents and switches call",
+            nexus_internal_api_mod::stub_api_description,
+        ),
+        document(
+            "nexus-operator",
+            UNVERSIONED,
+            "Nexus operator API",
+            "Sagas, background tasks and migration, for the operator's tools",
+            nexus_operator_api_mod::stub_api_description,
+        ),
+    ]
+}
