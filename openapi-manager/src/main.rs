@@ -9,6 +9,8 @@ use clap::Parser;
 use dropshot::{ApiDescription, ApiDescriptionBuildErrors, StubContext};
 use dropshot_api_manager::{App, Environment, ManagedApi, ManagedApiConfig, ManagedApis};
 use dropshot_api_manager_types::{ManagedApiMetadata, Versions, semver};
+use nexus_api::api::nexus_external_api_mod;
+use nexus_api::version;
 use nexus_internal_api::internal::{self, nexus_internal_api_mod};
 use nexus_internal_api::operator::nexus_operator_api_mod;
 use std::process::ExitCode;
@@ -44,6 +46,13 @@ fn apis() -> Vec<ManagedApi> {
         })
     };
     vec![
+        document(
+            "nexus",
+            version::latest_version(),
+            "Nexus API",
+            "Floating IPs, and the instances, networks, disks and IP pools around them",
+            nexus_external_api_mod::stub_api_description,
+        ),
         document(
             "nexus-internal",
             internal::latest_version(),

@@ -1,0 +1,553 @@
+//! The operations of the external API.
+
+use crate::compat::CompatBody;
+use crate::paging::{ListByAddress, ListById, ListByNameOrId};
+use crate::types::*;
+use dropshot::{
+    EndpointTagPolicy, HttpError, HttpResponseAccepted, HttpResponseCreated, HttpResponseDeleted,
+    HttpResponseOk, HttpResponseUpdatedNoContent, Path, Query, RequestContext, ResultsPage,
+    TypedBody,
+};
+
+/// The most bytes of a request's body that are read. A server sets it as
+/// `default_request_body_max_bytes`; it is the same for every operation.
+pub const REQUEST_BODY_MAX: usize = 1 << 20;
+
+/// The operations that users have.
+#[dropshot::api_description {
+    tag_config = {
+        policy = EndpointTagPolicy::ExactlyOne,
+        allow_other_tags = false,
+        tags = {
+            "current-user" = { description = "The user as whom requests are made." },
+            "disks" = { description = "Virtual disks of instances." },
+            "floating-ips" = {
+                description = "External addresses that a project owns and gives to instances.",
+            },
+            "instances" = {
+                description = "Virtual machines, their network interfaces and external addresses.",
+            },
+            "ip-pools" = { description = "The IP pools that the caller's silo may use." },
+            "projects" = { description = "What groups instances, disks and networks." },
+            "system/ip-pools" = { description = "All IP pools, for operators." },
+            "system/silos" = { description = "Silos, for operators." },
+            "system/status" = { description = "Whether the system answers." },
+            "vpcs" = { description = "Private networks of a project." },
+        },
+    },
+}]
+pub trait NexusExternalApi {
+    /// What the implementation keeps.
+    type Context;
+
+    /// Check that the server answers
+    ///
+    /// Needs no credentials.
+    #[endpoint { method = GET, path = "/v1/ping", tags = ["system/status"] }]
+    async fn ping(
+        _rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseOk<Ping>, HttpError> {
+        Ok(HttpResponseOk(Ping::OK))
+    }
+
+    /// Fetch the current user
+    #[endpoint { method = GET, path = "/v1/me", tags = ["current-user"] }]
+    async fn current_user_view(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseOk<CurrentUser>, HttpError>;
+
+    // Projects
+
+    /// List projects
+    #[endpoint { method = GET, path = "/v1/projects", tags = ["projects"] }]
+    async fn project_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<Project>>, HttpError>;
+
+    /// Create a project
+    #[endpoint { method = POST, path = "/v1/projects", tags = ["projects"] }]
+    async fn project_create(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<ProjectCreate>,
+    ) -> Result<HttpResponseCreated<Project>, HttpError>;
+
+    /// Fetch a project
+    #[endpoint { method = GET, path = "/v1/projects/{project}", tags = ["projects"] }]
+    async fn project_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ProjectPath>,
+    ) -> Result<HttpResponseOk<Project>, HttpError>;
+
+    /// Update a project
+    #[endpoint { method = PUT, path = "/v1/projects/{project}", tags = ["projects"] }]
+    async fn project_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ProjectPath>,
+        body: TypedBody<ProjectUpdate>,
+    ) -> Result<HttpResponseOk<Project>, HttpError>;
+
+    /// Delete a project
+    ///
+    /// It must be empty.
+    #[endpoint { method = DELETE, path = "/v1/projects/{project}", tags = ["projects"] }]
+    async fn project_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ProjectPath>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    // Floating IPs
+
+    /// List floating IPs
+    #[endpoint { method = GET, path = "/v1/floating-ips", tags = ["floating-ips"] }]
+    async fn floating_ip_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<FloatingIp>>, HttpError>;
+
+    /// Create a floating IP
+    ///
+    /// It is detached at first.
+    #[endpoint { method = POST, path = "/v1/floating-ips", tags = ["floating-ips"] }]
+    async fn floating_ip_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: CompatBody<FloatingIpCreate>,
+    ) -> Result<HttpResponseCreated<FloatingIp>, HttpError>;
+
+    /// Fetch a floating IP
+    #[endpoint { method = GET, path = "/v1/floating-ips/{floating_ip}", tags = ["floating-ips"] }]
+    async fn floating_ip_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<FloatingIp>, HttpError>;
+
+    /// Update a floating IP
+    #[endpoint { method = PUT, path = "/v1/floating-ips/{floating_ip}", tags = ["floating-ips"] }]
+    async fn floating_ip_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<FloatingIpUpdate>,
+    ) -> Result<HttpResponseOk<FloatingIp>, HttpError>;
+
+    /// Delete a floating IP
+    ///
+    /// It must be detached. Its address goes back to its pool.
+    #[endpoint {
+        method = DELETE,
+        path = "/v1/floating-ips/{floating_ip}",
+        tags = ["floating-ips"],
+    }]
+    async fn floating_ip_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Attach a floating IP
+    ///
+    /// The instance must be of the same project and be running or stopped. When this answers, a
+    /// running instance can be reached at the address.
+    #[endpoint {
+        method = POST,
+        path = "/v1/floating-ips/{floating_ip}/attach",
+        tags = ["floating-ips"],
+    }]
+    async fn floating_ip_attach(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<FloatingIpAttach>,
+    ) -> Result<HttpResponseAccepted<FloatingIp>, HttpError>;
+
+    /// Detach a floating IP
+    ///
+    /// When this answers, the instance can no longer be reached at the address.
+    #[endpoint {
+        method = POST,
+        path = "/v1/floating-ips/{floating_ip}/detach",
+        tags = ["floating-ips"],
+    }]
+    async fn floating_ip_detach(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<FloatingIp>, HttpError>;
+
+    // Instances
+
+    /// List instances
+    #[endpoint { method = GET, path = "/v1/instances", tags = ["instances"] }]
+    async fn instance_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Instance>>, HttpError>;
+
+    /// Create an instance
+    ///
+    /// With everything that it is to have, or not at all. That it cannot be started does not undo
+    /// its creation.
+    #[endpoint { method = POST, path = "/v1/instances", tags = ["instances"] }]
+    async fn instance_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: CompatBody<InstanceCreate>,
+    ) -> Result<HttpResponseCreated<Instance>, HttpError>;
+
+    /// Fetch an instance
+    #[endpoint { method = GET, path = "/v1/instances/{instance}", tags = ["instances"] }]
+    async fn instance_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<Instance>, HttpError>;
+
+    /// Delete an instance
+    ///
+    /// It must be stopped or failed. Its floating IPs are detached, its other external addresses
+    /// go back to their pools.
+    #[endpoint { method = DELETE, path = "/v1/instances/{instance}", tags = ["instances"] }]
+    async fn instance_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Start an instance
+    #[endpoint { method = POST, path = "/v1/instances/{instance}/start", tags = ["instances"] }]
+    async fn instance_start(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Instance>, HttpError>;
+
+    /// Stop an instance
+    ///
+    /// This does not wait for the guest.
+    #[endpoint { method = POST, path = "/v1/instances/{instance}/stop", tags = ["instances"] }]
+    async fn instance_stop(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Instance>, HttpError>;
+
+    /// Reboot an instance
+    #[endpoint { method = POST, path = "/v1/instances/{instance}/reboot", tags = ["instances"] }]
+    async fn instance_reboot(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Instance>, HttpError>;
+
+    /// List external addresses of an instance
+    ///
+    /// All of them, on one page.
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/external-ips",
+        tags = ["instances"],
+    }]
+    async fn instance_external_ip_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<ResultsPage<ExternalIp>>, HttpError>;
+
+    /// Give an ephemeral address to an instance
+    ///
+    /// If the instance has one of that IP version already, this answers with that one.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/external-ips/ephemeral",
+        tags = ["instances"],
+    }]
+    async fn instance_ephemeral_ip_attach(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: CompatBody<EphemeralIpCreate>,
+    ) -> Result<HttpResponseAccepted<ExternalIp>, HttpError>;
+
+    /// Take an ephemeral address from an instance
+    ///
+    /// It goes back to its pool.
+    #[endpoint {
+        method = DELETE,
+        path = "/v1/instances/{instance}/external-ips/ephemeral",
+        tags = ["instances"],
+    }]
+    async fn instance_ephemeral_ip_detach(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<EphemeralIpDetachSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// List network interfaces
+    #[endpoint { method = GET, path = "/v1/network-interfaces", tags = ["instances"] }]
+    async fn instance_network_interface_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<InstanceSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<InstanceNetworkInterface>>, HttpError>;
+
+    /// Fetch a network interface
+    #[endpoint { method = GET, path = "/v1/network-interfaces/{interface}", tags = ["instances"] }]
+    async fn instance_network_interface_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InterfacePath>,
+        query: Query<OptionalInstanceSelector>,
+    ) -> Result<HttpResponseOk<InstanceNetworkInterface>, HttpError>;
+
+    // Disks
+
+    /// List disks
+    #[endpoint { method = GET, path = "/v1/disks", tags = ["disks"] }]
+    async fn disk_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Disk>>, HttpError>;
+
+    /// Create a disk
+    #[endpoint { method = POST, path = "/v1/disks", tags = ["disks"] }]
+    async fn disk_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: CompatBody<DiskCreate>,
+    ) -> Result<HttpResponseCreated<Disk>, HttpError>;
+
+    /// Fetch a disk
+    #[endpoint { method = GET, path = "/v1/disks/{disk}", tags = ["disks"] }]
+    async fn disk_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<Disk>, HttpError>;
+
+    /// Delete a disk
+    ///
+    /// It must be detached.
+    #[endpoint { method = DELETE, path = "/v1/disks/{disk}", tags = ["disks"] }]
+    async fn disk_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    // VPCs
+
+    /// List VPCs
+    #[endpoint { method = GET, path = "/v1/vpcs", tags = ["vpcs"] }]
+    async fn vpc_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Vpc>>, HttpError>;
+
+    /// Fetch a VPC
+    #[endpoint { method = GET, path = "/v1/vpcs/{vpc}", tags = ["vpcs"] }]
+    async fn vpc_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<VpcPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<Vpc>, HttpError>;
+
+    /// List subnets
+    #[endpoint { method = GET, path = "/v1/vpc-subnets", tags = ["vpcs"] }]
+    async fn vpc_subnet_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<VpcSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<VpcSubnet>>, HttpError>;
+
+    /// Fetch a subnet
+    #[endpoint { method = GET, path = "/v1/vpc-subnets/{subnet}", tags = ["vpcs"] }]
+    async fn vpc_subnet_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SubnetPath>,
+        query: Query<OptionalVpcSelector>,
+    ) -> Result<HttpResponseOk<VpcSubnet>, HttpError>;
+
+    // IP pools, as a silo sees them
+
+    /// List the IP pools that the silo may use
+    #[endpoint { method = GET, path = "/v1/ip-pools", tags = ["ip-pools"] }]
+    async fn ip_pool_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<SiloIpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloIpPool>>, HttpError>;
+
+    /// Fetch an IP pool that the silo may use
+    #[endpoint { method = GET, path = "/v1/ip-pools/{pool}", tags = ["ip-pools"] }]
+    async fn ip_pool_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<SiloIpPool>, HttpError>;
+
+    // IP pools, as an operator sees them
+
+    /// List IP pools
+    #[endpoint { method = GET, path = "/v1/system/ip-pools", tags = ["system/ip-pools"] }]
+    async fn system_ip_pool_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<IpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPool>>, HttpError>;
+
+    /// Create an IP pool
+    ///
+    /// It has no addresses until a range is added, and no silo can use it until it is linked.
+    #[endpoint { method = POST, path = "/v1/system/ip-pools", tags = ["system/ip-pools"] }]
+    async fn system_ip_pool_create(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<IpPoolCreate>,
+    ) -> Result<HttpResponseCreated<IpPool>, HttpError>;
+
+    /// Fetch an IP pool
+    #[endpoint { method = GET, path = "/v1/system/ip-pools/{pool}", tags = ["system/ip-pools"] }]
+    async fn system_ip_pool_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<IpPool>, HttpError>;
+
+    /// Update an IP pool
+    #[endpoint { method = PUT, path = "/v1/system/ip-pools/{pool}", tags = ["system/ip-pools"] }]
+    async fn system_ip_pool_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpPoolUpdate>,
+    ) -> Result<HttpResponseOk<IpPool>, HttpError>;
+
+    /// Delete an IP pool
+    ///
+    /// It must have no ranges.
+    #[endpoint {
+        method = DELETE,
+        path = "/v1/system/ip-pools/{pool}",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// List ranges of an IP pool
+    ///
+    /// By their first addresses.
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}/ranges",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_range_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        query: Query<ListByAddress>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPoolRange>>, HttpError>;
+
+    /// Add a range to an IP pool
+    ///
+    /// It must overlap with no range of any pool.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools/{pool}/ranges/add",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_range_add(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpRange>,
+    ) -> Result<HttpResponseCreated<IpPoolRange>, HttpError>;
+
+    /// Remove a range from an IP pool
+    ///
+    /// It must be exactly one of the pool's, and none of its addresses may be in use.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools/{pool}/ranges/remove",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_range_remove(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpRange>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// List the silos to which an IP pool is linked
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}/silos",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_silo_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPoolSiloLink>>, HttpError>;
+
+    /// Link an IP pool to a silo
+    ///
+    /// The silo's users can then take addresses from it.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools/{pool}/silos",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_silo_link(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpPoolLinkSilo>,
+    ) -> Result<HttpResponseCreated<IpPoolSiloLink>, HttpError>;
+
+    /// Make an IP pool a silo's default, or no longer
+    ///
+    /// The pool that was the silo's default for the same IP version is no longer.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/system/ip-pools/{pool}/silos/{silo}",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_silo_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolSiloPath>,
+        body: TypedBody<IpPoolSiloUpdate>,
+    ) -> Result<HttpResponseOk<IpPoolSiloLink>, HttpError>;
+
+    /// Unlink an IP pool from a silo
+    ///
+    /// Nothing in the silo may have an address of the pool. That there is no such link is a
+    /// success.
+    #[endpoint {
+        method = DELETE,
+        path = "/v1/system/ip-pools/{pool}/silos/{silo}",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_silo_unlink(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolSiloPath>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Fetch how much of an IP pool is in use
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}/utilization",
+        tags = ["system/ip-pools"],
+    }]
+    async fn system_ip_pool_utilization_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<IpPoolUtilization>, HttpError>;
+
+    // Silos
+
+    /// List silos
+    #[endpoint { method = GET, path = "/v1/system/silos", tags = ["system/silos"] }]
+    async fn silo_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<Silo>>, HttpError>;
+
+    /// Fetch a silo
+    #[endpoint { method = GET, path = "/v1/system/silos/{silo}", tags = ["system/silos"] }]
+    async fn silo_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<Silo>, HttpError>;
+}
