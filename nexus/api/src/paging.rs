@@ -23,6 +23,7 @@ use nexus_common::{Direction, Name, NameOrId, PageBy, PageParams};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -136,6 +137,7 @@ impl<S: Selector> NameOrIdPage<S> {
         rqctx: &RequestContext<C>,
         query: Query<ListByNameOrId<S>>,
     ) -> Result<Self, HttpError> {
+        refuse_repeated(rqctx)?;
         let query = query.into_inner();
         let limit = rqctx.page_limit(&query)?;
         let (scan, last_seen) = match query.page {
@@ -183,6 +185,27 @@ impl<S: Selector> NameOrIdPage<S> {
     }
 }
 
+/// Refuses a parameter that is given twice, as operations other than listings do: of a listing's,
+/// dropshot takes the last.
+fn refuse_repeated<C: ServerContext>(rqctx: &RequestContext<C>) -> Result<(), HttpError> {
+    match repeated(rqctx.request.uri().query().unwrap_or_default()) {
+        None => Ok(()),
+        Some(name) => Err(HttpError::for_bad_request(
+            None,
+            format!("unable to parse query string: duplicate field `{name}`"),
+        )),
+    }
+}
+
+fn repeated(query: &str) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    query
+        .split('&')
+        .filter(|parameter| !parameter.is_empty())
+        .filter_map(|parameter| parameter.split('=').next())
+        .find(|name| !seen.insert(*name))
+}
+
 fn name_of(last_seen: NameOrId) -> Result<Name, HttpError> {
     match last_seen {
         NameOrId::Name(name) => Ok(name),
@@ -216,6 +239,7 @@ impl<S: Selector> IdPage<S> {
         rqctx: &RequestContext<C>,
         query: Query<ListById<S>>,
     ) -> Result<Self, HttpError> {
+        refuse_repeated(rqctx)?;
         let query = query.into_inner();
         let limit = rqctx.page_limit(&query)?;
         let (scan, marker) = match query.page {
@@ -253,6 +277,7 @@ impl AddressPage {
         rqctx: &RequestContext<C>,
         query: Query<ListByAddress>,
     ) -> Result<Self, HttpError> {
+        refuse_repeated(rqctx)?;
         let query = query.into_inner();
         let limit = rqctx.page_limit(&query)?;
         let marker = match query.page {
@@ -354,6 +379,13 @@ mod test {
             let error = NameOrIdPage::of(scan(sort_by), Some(last_seen.clone()), LIMIT);
             assert_eq!(error.expect_err("no page").external_message, "invalid page token");
         }
+    }
+
+    #[test]
+    fn a_repeated_parameter_is_found() {
+        assert_eq!(repeated(""), None);
+        assert_eq!(repeated("limit=1&project=p&&x"), None);
+        assert_eq!(repeated("project=p&limit=1&project=p"), Some("project"));
     }
 
     /// A token that dropshot would not take back again is an error of ours.

@@ -299,10 +299,20 @@ async fn a_listing_has_limits_and_filters() {
         let error = pools(bad).await.expect_err(bad);
         assert!(error.starts_with("unable to parse query string: "), "{error}");
     }
-    assert_eq!(
-        client.get("/subnets").await.expect_err("no VPC"),
-        "unable to parse query string: missing field `vpc`"
-    );
+    for (query, message) in [
+        ("", "missing field `vpc`"),
+        ("?vpc=v&vpc=w", "duplicate field `vpc`"),
+        ("?vpc=%22v%22", "`vpc`: data did not match any variant of untagged enum NameOrId"),
+        (
+            "?vpc=v&project='p'",
+            "`project`: data did not match any variant of untagged enum NameOrId",
+        ),
+    ] {
+        assert_eq!(
+            client.get(&format!("/subnets{query}")).await.expect_err(query),
+            format!("unable to parse query string: {message}")
+        );
+    }
 }
 
 #[tokio::test]

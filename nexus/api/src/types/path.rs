@@ -8,6 +8,26 @@ use nexus_common::{IpVersion, NameOrId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Reads query parameters so that what is wrong with one names it. A query string is one line in
+/// which a client may have put the quotes of its shell anywhere.
+mod named {
+    use serde::{Deserialize, Deserializer, de};
+
+    macro_rules! named {
+        ($($name:ident),+) => {
+            $(pub fn $name<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+                deserializer: D,
+            ) -> Result<T, D::Error> {
+                T::deserialize(deserializer).map_err(|error| {
+                    de::Error::custom(format!(concat!("`", stringify!($name), "`: {}"), error))
+                })
+            })+
+        };
+    }
+
+    named!(assignment, instance, ip_version, pool_type, project, vpc);
+}
+
 /// A project.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct ProjectPath {
@@ -19,6 +39,7 @@ pub struct ProjectPath {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectSelector {
     /// Name or ID of the project
+    #[serde(deserialize_with = "named::project")]
     pub project: NameOrId,
 }
 
@@ -26,6 +47,7 @@ pub struct ProjectSelector {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OptionalProjectSelector {
     /// Name or ID of the project; required with a name, refused with an id
+    #[serde(default, deserialize_with = "named::project")]
     pub project: Option<NameOrId>,
 }
 
@@ -47,8 +69,10 @@ pub struct InstancePath {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstanceSelector {
     /// Name or ID of the project; required with the name of an instance, refused with an id
+    #[serde(default, deserialize_with = "named::project")]
     pub project: Option<NameOrId>,
     /// Name or ID of the instance
+    #[serde(deserialize_with = "named::instance")]
     pub instance: NameOrId,
 }
 
@@ -56,8 +80,10 @@ pub struct InstanceSelector {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OptionalInstanceSelector {
     /// Name or ID of the project; required with the name of an instance, refused otherwise
+    #[serde(default, deserialize_with = "named::project")]
     pub project: Option<NameOrId>,
     /// Name or ID of the instance; required with a name, refused with an id
+    #[serde(default, deserialize_with = "named::instance")]
     pub instance: Option<NameOrId>,
 }
 
@@ -65,9 +91,11 @@ pub struct OptionalInstanceSelector {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EphemeralIpDetachSelector {
     /// Name or ID of the project; required with a name, refused with an id
+    #[serde(default, deserialize_with = "named::project")]
     pub project: Option<NameOrId>,
     /// The IP version of the address; required where the instance has an ephemeral address of
     /// each version
+    #[serde(default, deserialize_with = "named::ip_version")]
     pub ip_version: Option<IpVersion>,
 }
 
@@ -103,8 +131,10 @@ pub struct SubnetPath {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VpcSelector {
     /// Name or ID of the project; required with the name of a VPC, refused with an id
+    #[serde(default, deserialize_with = "named::project")]
     pub project: Option<NameOrId>,
     /// Name or ID of the VPC
+    #[serde(deserialize_with = "named::vpc")]
     pub vpc: NameOrId,
 }
 
@@ -112,8 +142,10 @@ pub struct VpcSelector {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OptionalVpcSelector {
     /// Name or ID of the project; required with the name of a VPC, refused otherwise
+    #[serde(default, deserialize_with = "named::project")]
     pub project: Option<NameOrId>,
     /// Name or ID of the VPC; required with a name, refused with an id
+    #[serde(default, deserialize_with = "named::vpc")]
     pub vpc: Option<NameOrId>,
 }
 
@@ -128,8 +160,10 @@ pub struct IpPoolPath {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SiloIpPoolFilter {
     /// Only pools of this IP version
+    #[serde(default, deserialize_with = "named::ip_version")]
     pub ip_version: Option<IpVersion>,
     /// Only pools of this type
+    #[serde(default, deserialize_with = "named::pool_type")]
     pub pool_type: Option<IpPoolType>,
 }
 
@@ -137,10 +171,13 @@ pub struct SiloIpPoolFilter {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IpPoolFilter {
     /// Only pools of this IP version
+    #[serde(default, deserialize_with = "named::ip_version")]
     pub ip_version: Option<IpVersion>,
     /// Only pools of this type
+    #[serde(default, deserialize_with = "named::pool_type")]
     pub pool_type: Option<IpPoolType>,
     /// Only pools of this assignment
+    #[serde(default, deserialize_with = "named::assignment")]
     pub assignment: Option<IpPoolAssignment>,
 }
 
