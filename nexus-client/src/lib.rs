@@ -32,7 +32,8 @@ pub mod operator {
     );
 }
 
-/// A client of the internal API at `base_url` that gives up an answer after `timeout`.
+/// A client of the internal API at `base_url` that gives up an answer after `timeout`. The
+/// generated code says in each request which version it speaks: that of the document.
 pub fn internal_client(
     base_url: &str,
     timeout: Duration,

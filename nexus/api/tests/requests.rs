@@ -4,6 +4,8 @@
 //! A server of its own, whose operations answer with what they have understood. What is tested is
 //! what the extractors make of a request, not what anything makes of that.
 
+#![cfg(test)]
+
 use dropshot::{
     ConfigDropshot, HttpError, HttpResponseDeleted, HttpResponseOk, HttpServer, Query,
     RequestContext, ResultsPage, ServerBuilder, TypedBody,
