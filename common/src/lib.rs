@@ -6,6 +6,7 @@
 //! endpoints or of the database.
 
 pub mod address;
+pub mod client;
 pub mod error;
 pub mod name;
 pub mod paging;

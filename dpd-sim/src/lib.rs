@@ -1,1 +1,4 @@
+//! A simulated dpd.
 
+pub mod api;
+pub mod types;

@@ -1,1 +1,4 @@
+//! A simulated sled agent.
 
+pub mod api;
+pub mod types;
