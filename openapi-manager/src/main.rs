@@ -6,6 +6,7 @@
 
 use anyhow::Context;
 use clap::Parser;
+use dpd_sim::api::dpd_api_mod;
 use dropshot::{ApiDescription, ApiDescriptionBuildErrors, StubContext};
 use dropshot_api_manager::{App, Environment, ManagedApi, ManagedApiConfig, ManagedApis};
 use dropshot_api_manager_types::{ManagedApiMetadata, Versions, semver};
@@ -13,6 +14,7 @@ use nexus_api::api::nexus_external_api_mod;
 use nexus_api::version;
 use nexus_internal_api::internal::{self, nexus_internal_api_mod};
 use nexus_internal_api::operator::nexus_operator_api_mod;
+use sled_agent_sim::api::sled_agent_api_mod;
 use std::process::ExitCode;
 
 /// The version of what has none: its clients are delivered with it.
@@ -66,6 +68,20 @@ fn apis() -> Vec<ManagedApi> {
             "Nexus operator API",
             "Sagas, background tasks and migration, for the operator's tools",
             nexus_operator_api_mod::stub_api_description,
+        ),
+        document(
+            "sled-agent",
+            sled_agent_sim::api::VERSION,
+            "Sled agent API",
+            "The part of a sled agent's API that Nexus uses",
+            sled_agent_api_mod::stub_api_description,
+        ),
+        document(
+            "dpd",
+            dpd_sim::api::VERSION,
+            "dpd API",
+            "The part of a switch's API that Nexus uses",
+            dpd_api_mod::stub_api_description,
         ),
     ]
 }
