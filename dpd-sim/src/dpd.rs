@@ -5,7 +5,7 @@ use crate::model::NatTable;
 use anyhow::Result;
 use nexus_common::client::{Timeouts, http_client};
 use sim_kit::packet::{DELIVER_PATH, Delivery, DropReason, Packet};
-use sim_kit::{Gate, HasGate};
+use sim_kit::{Gate, SimContext, Tasks};
 use slog::Logger;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,14 +28,19 @@ pub struct Dpd {
     /// Where it logs.
     pub log: Logger,
     gate: Gate,
+    tasks: Tasks,
     nat: Mutex<NatTable>,
     sleds: Vec<SledConfig>,
     http: reqwest::Client,
 }
 
-impl HasGate for Dpd {
+impl SimContext for Dpd {
     fn gate(&self) -> &Gate {
         &self.gate
+    }
+
+    fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 }
 
@@ -48,6 +53,7 @@ impl Dpd {
             trigger: Notify::new(),
             log,
             gate,
+            tasks: Tasks::default(),
             nat: Mutex::default(),
             sleds: config.sleds.clone(),
             http: http_client(SLED_TIMEOUTS)?,

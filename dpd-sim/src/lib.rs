@@ -21,13 +21,14 @@ use crate::dpd::Dpd;
 use crate::reconciler::Reconciler;
 use crate::server::Server;
 use anyhow::Result;
-use sim_kit::{Gate, Simulator};
+use sim_kit::{Gate, NexusClients, SimContext, Simulator};
 use slog::Logger;
 use std::sync::Arc;
 
 /// Starts a switch. It fails if the configuration does not fit or a port is taken.
 pub async fn start(config: Config, log: Logger) -> Result<Simulator<Arc<Dpd>>> {
     let api = dpd_api_mod::api_description::<Server>()?;
+    let nexus = NexusClients::new(&config.nexus)?;
     let gate = Gate::new(&api, api::VERSION)?;
     let dpd = Arc::new(Dpd::new(&config, gate, log.clone())?);
     let daemon = sim_kit::Server {
@@ -37,10 +38,11 @@ pub async fn start(config: Config, log: Logger) -> Result<Simulator<Arc<Dpd>>> {
         request_body_max: api::REQUEST_BODY_MAX,
     };
     let control = sim_kit::Server::control(control::api()?, config.sim_bind);
-    let mut simulator = Simulator::start(Arc::clone(&dpd), daemon, control, &log)?;
+    let simulator = Simulator::start(Arc::clone(&dpd), daemon, control, &log)?;
     if config.nat.mode == NatMode::Pull {
         let page_size = config.nat.page_size.0.get();
-        simulator.spawn(Reconciler::new(dpd, &config.nexus, page_size)?.run());
+        let reconciler = Reconciler::new(Arc::clone(&dpd), nexus, page_size);
+        dpd.tasks().spawn(reconciler.run());
     }
     Ok(simulator)
 }

@@ -10,6 +10,7 @@ use crate::types::NatTarget;
 use anyhow::{Context, Result, anyhow};
 use nexus_client::internal::Client;
 use nexus_client::internal::types::NatEntryView;
+use sim_kit::NexusClients;
 use slog::{debug, warn};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,25 +21,18 @@ const PERIOD: Duration = Duration::from_secs(30);
 /// How long it waits after something went wrong.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How long it waits for a Nexus.
-const NEXUS_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Takes changes from these Nexus servers, for ever.
+/// What takes changes from Nexus.
+#[derive(Debug)]
 pub struct Reconciler {
     dpd: Arc<Dpd>,
-    nexus: Vec<(String, Client)>,
+    nexus: NexusClients,
     page_size: u32,
 }
 
 impl Reconciler {
-    /// A reconciler that takes `page_size` changes at once from whichever of these Nexus servers
-    /// answers.
-    pub fn new(dpd: Arc<Dpd>, nexus: &[String], page_size: u32) -> Result<Self> {
-        let client = |url: &String| -> Result<_> {
-            Ok((url.clone(), nexus_client::internal_client(url, NEXUS_TIMEOUT)?))
-        };
-        let nexus = nexus.iter().map(client).collect::<Result<_>>()?;
-        Ok(Reconciler { dpd, nexus, page_size })
+    /// A reconciler that takes `page_size` changes at once from whichever Nexus answers.
+    pub fn new(dpd: Arc<Dpd>, nexus: NexusClients, page_size: u32) -> Self {
+        Reconciler { dpd, nexus, page_size }
     }
 
     /// Runs for ever.
@@ -82,16 +76,11 @@ impl Reconciler {
         }
     }
 
-    /// The changes after a generation, from the first Nexus that answers.
+    /// The changes after a generation.
     async fn changes(&self, from: i64) -> Result<Vec<NatEntryView>> {
-        let mut error = anyhow!("there is no Nexus");
-        for (url, client) in &self.nexus {
-            match client.ipv4_nat_changeset(from, self.page_size).await {
-                Ok(changes) => return Ok(changes.into_inner()),
-                Err(failure) => error = anyhow!(failure).context(url.clone()),
-            }
-        }
-        Err(error)
+        let limit = self.page_size;
+        let request = |nexus: Client| async move { nexus.ipv4_nat_changeset(from, limit).await };
+        self.nexus.ask(request).await.map_err(|error| anyhow!("{error}"))
     }
 }
 

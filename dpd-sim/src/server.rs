@@ -17,7 +17,7 @@ use nexus_common::IpVersion;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sim_kit::{Answer, HasGate};
+use sim_kit::{Answer, SimContext};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use uuid::Uuid;

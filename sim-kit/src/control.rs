@@ -4,8 +4,8 @@
 //! macros that dropshot has for endpoints do not do; the endpoints are put together by hand.
 
 use crate::calls::Call;
+use crate::context::SimContext;
 use crate::fault::Fault;
-use crate::gate::HasGate;
 use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions,
     CONTENT_TYPE_JSON, HttpError, HttpResponseDeleted, HttpResponseOk,
@@ -19,7 +19,7 @@ const FAULTS: &str = "/sim/faults";
 const CALLS: &str = "/sim/calls";
 
 /// Adds the operations on faults and calls to the API of a control port.
-pub fn register<C: ServerContext + HasGate>(
+pub fn register<C: ServerContext + SimContext>(
     api: &mut ApiDescription<C>,
 ) -> Result<(), ApiDescriptionRegisterError> {
     let endpoint = ApiEndpoint::new(
@@ -69,13 +69,13 @@ pub fn register<C: ServerContext + HasGate>(
     api.register(endpoint.description("Forget the calls that the daemon has had"))
 }
 
-async fn faults_list<C: ServerContext + HasGate>(
+async fn faults_list<C: ServerContext + SimContext>(
     rqctx: RequestContext<C>,
 ) -> Result<HttpResponseOk<Vec<Fault>>, HttpError> {
     Ok(HttpResponseOk(rqctx.context().gate().list_faults()))
 }
 
-async fn fault_add<C: ServerContext + HasGate>(
+async fn fault_add<C: ServerContext + SimContext>(
     rqctx: RequestContext<C>,
     body: TypedBody<Fault>,
 ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
@@ -83,20 +83,20 @@ async fn fault_add<C: ServerContext + HasGate>(
     Ok(HttpResponseUpdatedNoContent())
 }
 
-async fn faults_clear<C: ServerContext + HasGate>(
+async fn faults_clear<C: ServerContext + SimContext>(
     rqctx: RequestContext<C>,
 ) -> Result<HttpResponseDeleted, HttpError> {
     rqctx.context().gate().clear_faults();
     Ok(HttpResponseDeleted())
 }
 
-async fn calls_list<C: ServerContext + HasGate>(
+async fn calls_list<C: ServerContext + SimContext>(
     rqctx: RequestContext<C>,
 ) -> Result<HttpResponseOk<Vec<Call>>, HttpError> {
     Ok(HttpResponseOk(rqctx.context().gate().list_calls()))
 }
 
-async fn calls_clear<C: ServerContext + HasGate>(
+async fn calls_clear<C: ServerContext + SimContext>(
     rqctx: RequestContext<C>,
 ) -> Result<HttpResponseDeleted, HttpError> {
     rqctx.context().gate().clear_calls();

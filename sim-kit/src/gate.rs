@@ -27,18 +27,6 @@ pub struct Gate {
     cleared: watch::Sender<()>,
 }
 
-/// What has a gate: the context of a simulator's servers.
-pub trait HasGate {
-    /// The gate.
-    fn gate(&self) -> &Gate;
-}
-
-impl<T: HasGate> HasGate for std::sync::Arc<T> {
-    fn gate(&self) -> &Gate {
-        T::gate(self)
-    }
-}
-
 /// What is to be done in a call: before the fault, or after it.
 enum Work<R, F> {
     Done(Result<R, HttpError>),

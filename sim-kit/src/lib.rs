@@ -8,16 +8,22 @@
 pub mod answer;
 pub mod calls;
 pub mod config;
+pub mod context;
 pub mod control;
 pub mod fault;
 pub mod gate;
 pub mod log;
+pub mod nexus;
 pub mod packet;
 pub mod run;
 pub mod simulator;
+pub mod tasks;
 
 pub use answer::Answer;
 pub use config::{Config, LogConfig};
-pub use gate::{Gate, HasGate};
+pub use context::SimContext;
+pub use gate::Gate;
+pub use nexus::{NexusClients, NexusError};
 pub use run::run;
 pub use simulator::{Server, Simulator};
+pub use tasks::Tasks;

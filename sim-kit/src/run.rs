@@ -1,7 +1,7 @@
 //! What the programs have in common: reading the configuration, starting, and ending.
 
 use crate::config::{self, Config};
-use crate::gate::HasGate;
+use crate::context::SimContext;
 use crate::log::logger;
 use crate::simulator::Simulator;
 use anyhow::{Context, Result};
@@ -26,7 +26,7 @@ struct Args {
 pub fn run<T, C, F, S>(name: &'static str, start: S) -> ExitCode
 where
     T: Config,
-    C: ServerContext + HasGate + Clone,
+    C: ServerContext + SimContext + Clone,
     F: Future<Output = Result<Simulator<C>>>,
     S: FnOnce(T, Logger) -> F,
 {
@@ -42,7 +42,7 @@ where
 fn until_signal<T, C, F, S>(name: &'static str, start: S) -> Result<()>
 where
     T: Config,
-    C: ServerContext + HasGate + Clone,
+    C: ServerContext + SimContext + Clone,
     F: Future<Output = Result<Simulator<C>>>,
     S: FnOnce(T, Logger) -> F,
 {

@@ -1,7 +1,7 @@
 //! A running simulator: the server of the daemon, the server of the control port, and the tasks
 //! behind them.
 
-use crate::gate::HasGate;
+use crate::context::SimContext;
 use crate::log::http_logger;
 use anyhow::{Context, Result, anyhow};
 use dropshot::{
@@ -9,10 +9,8 @@ use dropshot::{
     VersionPolicy,
 };
 use slog::Logger;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
-use tokio::task::JoinSet;
 
 /// The most bytes of a request's body that a control port reads.
 const CONTROL_BODY_MAX: usize = 1 << 16;
@@ -59,25 +57,19 @@ impl<C: ServerContext> Server<C> {
     }
 }
 
-/// A running simulator. Dropped, it stops; [`Simulator::close`] lets calls end first.
+/// A running simulator, until [`Simulator::close`].
 pub struct Simulator<C: ServerContext> {
     daemon: HttpServer<C>,
     control: HttpServer<C>,
-    tasks: JoinSet<()>,
 }
 
-impl<C: ServerContext + HasGate + Clone> Simulator<C> {
+impl<C: ServerContext + SimContext + Clone> Simulator<C> {
     /// Starts both servers. It fails if a port is taken.
     pub fn start(context: C, daemon: Server<C>, control: Server<C>, log: &Logger) -> Result<Self> {
         let daemon = daemon.start(context.clone(), log)?;
         let control = control.start(context, log).context("the control port")?;
         slog::info!(log, "listening"; "daemon" => daemon.local_addr(), "control" => control.local_addr());
-        Ok(Simulator { daemon, control, tasks: JoinSet::new() })
-    }
-
-    /// Has a task run as long as the simulator does.
-    pub fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.spawn(task);
+        Ok(Simulator { daemon, control })
     }
 
     /// What the servers share.
@@ -96,8 +88,8 @@ impl<C: ServerContext + HasGate + Clone> Simulator<C> {
     }
 
     /// Ends the tasks and lets go of calls that hang, and gives the other calls a moment.
-    pub async fn close(mut self) -> Result<()> {
-        self.tasks.shutdown().await;
+    pub async fn close(self) -> Result<()> {
+        self.context().tasks().end();
         self.context().gate().clear_faults();
         let both = async { tokio::join!(self.daemon.close(), self.control.close()) };
         match tokio::time::timeout(CLOSE_BOUND, both).await {
