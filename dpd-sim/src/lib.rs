@@ -6,6 +6,8 @@
 //! packet through it and on to a simulated sled. Nothing is kept: a switch that starts has an empty
 //! table.
 
+#![warn(missing_docs)]
+
 pub mod api;
 pub mod config;
 pub mod control;

@@ -5,6 +5,8 @@
 //! which. What a daemon does is its simulator's own: an API trait, a model that does no I/O, and
 //! the server that connects the two.
 
+#![warn(missing_docs)]
+
 pub mod answer;
 pub mod calls;
 pub mod config;

@@ -1,6 +1,6 @@
 //! Asking Nexus, of which there may be several that all have the same answer.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use http::StatusCode;
 use nexus_client::internal::{Client, types};
 use progenitor_client::{Error, ResponseValue};
@@ -58,7 +58,7 @@ impl NexusClients {
         F: Future<Output = Result<ResponseValue<T>, Error<types::Error>>>,
     {
         let first = self.last.load(Ordering::Relaxed);
-        let mut failure = anyhow!("there is no Nexus");
+        let mut failure = "there is no Nexus".to_string();
         for n in 0..self.clients.len() {
             let at = (first + n) % self.clients.len();
             let (url, client) = &self.clients[at];
@@ -71,9 +71,9 @@ impl NexusClients {
                     let status = answer.status();
                     return Err(NexusError::Refused(status, answer.into_inner().message));
                 }
-                Err(error) => failure = anyhow!(error).context(url.clone()),
+                Err(error) => failure = format!("{url}: {error}"),
             }
         }
-        Err(NexusError::Failed(format!("{failure:#}")))
+        Err(NexusError::Failed(failure))
     }
 }

@@ -7,6 +7,8 @@
 //! ([`registration`]). The [`control`] port shows everything, and answers what would become of a
 //! packet. Nothing is kept: a sled that starts has no VMMs.
 
+#![warn(missing_docs)]
+
 pub mod agent;
 pub mod api;
 pub mod config;

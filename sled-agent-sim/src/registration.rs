@@ -35,8 +35,13 @@ pub async fn run(agent: Arc<Agent>) {
         return;
     }
     loop {
+        let mut tries = 0;
         while let Err(error) = register(&agent).await {
-            warn!(agent.log, "cannot tell Nexus of this sled"; "error" => %error);
+            // Sleds often start before Nexus does: it is said once.
+            if tries == 0 {
+                warn!(agent.log, "cannot tell Nexus of this sled yet"; "error" => %error);
+            }
+            tries += 1;
             tokio::time::sleep(RETRY).await;
         }
         info!(agent.log, "Nexus knows this sled"; "id" => %agent.config.id);

@@ -100,7 +100,9 @@ async fn report(agent: Arc<Agent>, vmm: Uuid, news: Arc<Notify>) {
                     "state" => %state.vmm_state.state, "status" => %status, "error" => message);
             }
             Err(NexusError::Failed(message)) => {
-                warn!(log, "cannot tell Nexus"; "vmm" => %vmm, "error" => message);
+                if pause == FIRST_PAUSE {
+                    warn!(log, "cannot tell Nexus yet"; "vmm" => %vmm, "error" => message);
+                }
                 tokio::select! {
                     () = tokio::time::sleep(pause) => {}
                     () = news.notified() => {}

@@ -3,7 +3,9 @@
 //! Towards the port, a packet is accepted if it is for one of them. Away from it, the source is a
 //! floating address before the ephemeral one before source NAT.
 
-use crate::types::{ExternalIpConfig, InstanceExternalIpBody};
+use crate::types::{
+    ExternalIpConfig, InstanceExternalIpBody, SourceNatConfigV4, SourceNatConfigV6,
+};
 use nexus_common::IpVersion;
 use nexus_common::address::SNAT_PORTS;
 use schemars::JsonSchema;
@@ -33,6 +35,18 @@ pub struct SnatBlock {
     pub last_port: u16,
 }
 
+impl From<SourceNatConfigV4> for SnatBlock {
+    fn from(SourceNatConfigV4 { ip, first_port, last_port }: SourceNatConfigV4) -> Self {
+        SnatBlock { ip: ip.into(), first_port, last_port }
+    }
+}
+
+impl From<SourceNatConfigV6> for SnatBlock {
+    fn from(SourceNatConfigV6 { ip, first_port, last_port }: SourceNatConfigV6) -> Self {
+        SnatBlock { ip: ip.into(), first_port, last_port }
+    }
+}
+
 /// The source of a packet that leaves a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
@@ -48,8 +62,11 @@ pub struct Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
+    /// A floating address.
     Floating,
+    /// An ephemeral address.
     Ephemeral,
+    /// An address that several instances share.
     Snat,
 }
 
@@ -62,24 +79,23 @@ impl ExternalIps {
     pub fn new(config: &ExternalIpConfig) -> Self {
         let mut ips = ExternalIps::default();
         if let Some(v4) = &config.v4 {
-            ips.floating.extend(v4.floating_ips.iter().copied().map(IpAddr::from));
-            ips.ephemeral.extend(v4.ephemeral_ip.map(IpAddr::from));
-            ips.snat.extend(v4.source_nat.map(|snat| SnatBlock {
-                ip: snat.ip.into(),
-                first_port: snat.first_port,
-                last_port: snat.last_port,
-            }));
+            ips.extend(&v4.floating_ips, v4.ephemeral_ip, v4.source_nat.map(SnatBlock::from));
         }
         if let Some(v6) = &config.v6 {
-            ips.floating.extend(v6.floating_ips.iter().copied().map(IpAddr::from));
-            ips.ephemeral.extend(v6.ephemeral_ip.map(IpAddr::from));
-            ips.snat.extend(v6.source_nat.map(|snat| SnatBlock {
-                ip: snat.ip.into(),
-                first_port: snat.first_port,
-                last_port: snat.last_port,
-            }));
+            ips.extend(&v6.floating_ips, v6.ephemeral_ip, v6.source_nat.map(SnatBlock::from));
         }
         ips
+    }
+
+    fn extend<A: Copy + Into<IpAddr>>(
+        &mut self,
+        floating: &BTreeSet<A>,
+        ephemeral: Option<A>,
+        snat: Option<SnatBlock>,
+    ) {
+        self.floating.extend(floating.iter().map(|ip| (*ip).into()));
+        self.ephemeral.extend(ephemeral.map(Into::into));
+        self.snat.extend(snat);
     }
 
     /// The versions of the addresses that there are.

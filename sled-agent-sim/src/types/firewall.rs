@@ -42,7 +42,9 @@ pub struct ResolvedVpcFirewallRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VpcFirewallRuleStatus {
+    /// It does not
     Disabled,
+    /// It does
     Enabled,
 }
 
@@ -50,7 +52,9 @@ pub enum VpcFirewallRuleStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VpcFirewallRuleDirection {
+    /// To the instance
     Inbound,
+    /// From the instance
     Outbound,
 }
 
@@ -58,7 +62,9 @@ pub enum VpcFirewallRuleDirection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VpcFirewallRuleAction {
+    /// They pass
     Allow,
+    /// They are dropped
     Deny,
 }
 
@@ -78,7 +84,9 @@ pub enum HostIdentifier {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", content = "value", rename_all = "snake_case")]
 pub enum VpcFirewallRuleProtocol {
+    /// TCP
     Tcp,
+    /// UDP
     Udp,
     /// ICMP; all of it, if there is no filter
     Icmp(Option<VpcFirewallIcmpFilter>),

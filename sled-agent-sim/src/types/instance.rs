@@ -104,6 +104,18 @@ pub struct DhcpConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum DelegatedZvol {
-    LocalStorageUnencrypted { zpool_id: Uuid, dataset_id: Uuid },
-    LocalStorageEncrypted { zpool_id: Uuid, dataset_id: Uuid },
+    /// A volume whose content is as the instance wrote it
+    LocalStorageUnencrypted {
+        /// The pool that it is in
+        zpool_id: Uuid,
+        /// The dataset that it is
+        dataset_id: Uuid,
+    },
+    /// A volume whose content is encrypted
+    LocalStorageEncrypted {
+        /// The pool that it is in
+        zpool_id: Uuid,
+        /// The dataset that it is
+        dataset_id: Uuid,
+    },
 }

@@ -33,11 +33,20 @@ pub struct NetworkInterface {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum NetworkInterfaceKind {
     /// An instance
-    Instance { id: Uuid },
+    Instance {
+        /// The instance's id
+        id: Uuid,
+    },
     /// A service of the rack
-    Service { id: Uuid },
+    Service {
+        /// The service's id
+        id: Uuid,
+    },
     /// A probe
-    Probe { id: Uuid },
+    Probe {
+        /// The probe's id
+        id: Uuid,
+    },
 }
 
 /// The private addresses of a network interface.
