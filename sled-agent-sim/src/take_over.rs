@@ -51,16 +51,16 @@ async fn insist(agent: &Arc<Agent>, job: &TakeOver, wanted: Wanted) -> Result<()
         if !agent.with(|sled| sled.is_taking_over(job)) {
             return Err(Failed("the target has come to an end".to_string()));
         }
-        match ask(agent, job, wanted).await {
+        let failure = match ask(agent, job, wanted).await {
             Ok(status) if status.is_success() => return Ok(()),
             Ok(status) if status.is_client_error() => {
                 return Err(Failed(format!("the source refuses: {status}")));
             }
-            Ok(status) => warn!(agent.log, "the source of a migration fails"; "status" => %status),
-            Err(Failed(reason)) if start.elapsed() > TARGET_BOUND => return Err(Failed(reason)),
-            Err(Failed(reason)) => {
-                warn!(agent.log, "the source of a migration does not answer"; "error" => reason);
-            }
+            Ok(status) => Failed(format!("the source fails: {status}")),
+            Err(failure) => failure,
+        };
+        if start.elapsed() > TARGET_BOUND {
+            return Err(failure);
         }
         tokio::time::sleep(RETRY).await;
     }
