@@ -1,0 +1,63 @@
+//! The ready file: where everything of a rack is, for programs that drive it.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use uuid::Uuid;
+
+/// What a driver of the rack needs to know. It holds the token, so its file is private.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ready {
+    /// URLs of the external API, one for each Nexus.
+    pub external_api: Vec<String>,
+    /// URLs of the internal API.
+    pub internal_api: Vec<String>,
+    /// URLs of the operator's API.
+    pub operator_api: Vec<String>,
+    /// An API token of the user `admin`.
+    pub token: String,
+    /// The silo of that user.
+    pub silo: String,
+    /// The URL of the database.
+    pub database_url: String,
+    /// The sleds.
+    pub sled_agents: Vec<ReadySled>,
+    /// The switches.
+    pub switches: Vec<ReadySwitch>,
+    /// What runs, and how to run it again.
+    pub processes: Vec<ReadyProcess>,
+}
+
+/// A simulated sled agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReadySled {
+    /// The sled's id.
+    pub id: Uuid,
+    /// The sled agent's API.
+    pub url: String,
+    /// What only the simulator has.
+    pub sim_url: String,
+}
+
+/// A simulated switch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReadySwitch {
+    /// Its slot: `switch0`, `switch1`, …
+    pub slot: String,
+    /// dpd's API.
+    pub url: String,
+    /// What only the simulator has.
+    pub sim_url: String,
+}
+
+/// A process of the rack.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReadyProcess {
+    /// `postgres`, `dpd-N`, `sled-agent-N` or `nexus-N`.
+    pub name: String,
+    /// Its process id.
+    pub pid: u32,
+    /// Running this again after the process has ended brings the component back.
+    pub argv: Vec<String>,
+    /// Where its output goes.
+    pub log: PathBuf,
+}
