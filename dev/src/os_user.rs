@@ -81,9 +81,13 @@ mod test {
         let dir = tempfile::tempdir().expect("a directory");
         let inner = dir.path().join("inner");
         std::fs::create_dir(&inner).expect("a directory");
+        let mode = |mode| {
+            std::fs::set_permissions(dir.path(), Permissions::from_mode(mode)).expect("ours");
+        };
         let stranger = OsUser { name: "stranger".to_string(), uid: 54_321, gid: 54_321 };
+        mode(0o700);
         assert!(!stranger.can_reach(&inner));
-        std::fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).expect("ours");
+        mode(0o711);
         let parent_open = dir.path().parent().is_some_and(|parent| stranger.can_reach(parent));
         assert_eq!(stranger.can_reach(&inner), parent_open);
     }

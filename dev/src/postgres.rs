@@ -229,9 +229,12 @@ fn fresh_dir(dir: &Path) -> Result<PathBuf> {
 }
 
 fn outside_dir() -> Result<PathBuf> {
-    let builder = || tempfile::Builder::new().prefix("nexus-postgres-").to_owned();
-    let dir = builder().tempdir_in("/var/tmp").or_else(|_| builder().tempdir());
-    Ok(dir.context("cannot make a directory for PostgreSQL's data")?.keep())
+    const PREFIX: &str = "nexus-postgres-";
+    let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in("/var/tmp");
+    let dir = dir.or_else(|_| tempfile::Builder::new().prefix(PREFIX).tempdir());
+    let dir = dir.context("cannot make a directory for PostgreSQL's data")?.keep();
+    std::fs::set_permissions(&dir, Permissions::from_mode(0o700))?;
+    Ok(dir)
 }
 
 async fn make_cluster(
