@@ -129,7 +129,7 @@ impl Cluster {
                 "--data-dir".to_string(),
                 dir.clone(),
             ],
-            runs_as: Some(vec![postgres, "-D".to_string(), dir]),
+            becomes: Some(vec![postgres, "-D".to_string(), dir]),
             log,
             // A fast shutdown: ends sessions, writes everything out.
             stop_signal: Signal::INT,

@@ -17,6 +17,9 @@ pub fn start_time(pid: u32) -> Option<u64> {
 
 /// The processes whose command line is exactly `argv`.
 pub fn with_argv(argv: &[String]) -> Vec<u32> {
+    if argv.is_empty() {
+        return Vec::new();
+    }
     let mut wanted = argv.join("\0").into_bytes();
     wanted.push(0);
     pids()

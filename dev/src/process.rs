@@ -21,14 +21,21 @@ pub struct Spec {
     pub name: String,
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The command line under which it runs, where it replaces itself by another program.
-    pub runs_as: Option<Vec<String>>,
+    /// The command line of the program by which it replaces itself, where it does.
+    pub becomes: Option<Vec<String>>,
     /// Where its output goes.
     pub log: PathBuf,
     /// The signal that asks it to end.
     pub stop_signal: Signal,
     /// How long it may take to end before it is killed.
     pub patience: Duration,
+}
+
+impl Spec {
+    /// The command line under which it is seen running.
+    pub fn runs_as(&self) -> &[String] {
+        self.becomes.as_ref().unwrap_or(&self.argv)
+    }
 }
 
 /// A running process, or what is known of one that has ended.
@@ -173,7 +180,7 @@ mod test {
         Process::start(Spec {
             name: "sh".to_string(),
             argv: ["/bin/sh", "-c", script].map(str::to_string).to_vec(),
-            runs_as: None,
+            becomes: None,
             log: log.to_path_buf(),
             stop_signal: Signal::TERM,
             patience: Duration::from_millis(200),

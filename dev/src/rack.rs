@@ -12,7 +12,7 @@ use crate::process::{Process, Spec, stop_all};
 use crate::ready::{Ready, ReadyProcess, ReadySled, ReadySwitch};
 use crate::state_dir::{StateDir, write_private};
 use crate::watchdog::Watchdog;
-use crate::{config, proc_fs, seed};
+use crate::{config, proc_fs, ready, seed};
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
@@ -36,6 +36,8 @@ pub struct Options {
     pub request: Request,
     /// Where it keeps everything; none: in a temporary directory.
     pub state_dir: Option<PathBuf>,
+    /// Where to write, once everything answers, where everything is.
+    pub ready_file: Option<PathBuf>,
     /// Whether a new rack gets the default pools.
     pub seed_pools: bool,
     /// The directory with the programs `nexus`, `nexus-dev`, `dpd-sim` and `sled-agent-sim`.
@@ -52,6 +54,7 @@ impl Options {
         Ok(Options {
             request: Request::default(),
             state_dir: None,
+            ready_file: None,
             seed_pools: true,
             programs: dir.to_path_buf(),
         })
@@ -88,14 +91,20 @@ impl Rack {
     /// Makes or resumes a rack, and waits until every part of it answers.
     pub async fn start(options: Options) -> Result<Self> {
         let seed_pools = options.seed_pools;
+        let ready_file = options.ready_file.clone();
         let mut rack = Rack::prepare(options)?;
+        // One of an earlier rack would be taken for this one's.
+        if let Some(file) = &ready_file {
+            ready::remove(file)?;
+        }
         rack.start_database().await?;
         rack.set_up_database().await?;
         for part in rack.parts().into_iter().filter(|part| *part != Part::Postgres) {
             rack.launch(rack.spec(part)?)?;
         }
-        for part in rack.parts() {
-            rack.wait_for(part).await?;
+        let parts = rack.parts();
+        for part in &parts {
+            rack.wait_for(*part, &parts).await?;
         }
         if !rack.layout.pools_settled {
             if seed_pools {
@@ -103,6 +112,9 @@ impl Rack {
             }
             rack.layout.pools_settled = true;
             rack.layout.save(&rack.state)?;
+        }
+        if let Some(file) = &ready_file {
+            rack.ready().write(file)?;
         }
         Ok(rack)
     }
@@ -158,7 +170,7 @@ impl Rack {
         self.database_url = cluster.url(postgres::ROLE);
         self.cluster = Some(cluster);
         self.launch(self.spec(Part::Postgres)?)?;
-        self.wait_for(Part::Postgres).await
+        self.wait_for(Part::Postgres, &[Part::Postgres]).await
     }
 
     /// Brings the schema up to date, and makes the silo and the user.
@@ -242,7 +254,7 @@ impl Rack {
                 "--config".to_string(),
                 file.display().to_string(),
             ],
-            runs_as: None,
+            becomes: None,
             log,
             stop_signal: Signal::TERM,
             patience: Duration::from_secs(if program == "nexus" { 20 } else { 5 }),
@@ -252,7 +264,7 @@ impl Rack {
     fn launch(&self, spec: Spec) -> Result<()> {
         let gently = spec.name == Part::Postgres.to_string();
         let process = Arc::new(Process::start(spec)?);
-        self.watchdog.watch(process.pid(), gently);
+        self.watchdog.watch_command(process.pid(), gently, process.spec().runs_as());
         let mut processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         match processes.iter_mut().find(|known| known.name() == process.name()) {
             Some(known) => *known = process,
@@ -261,20 +273,22 @@ impl Rack {
         Ok(())
     }
 
-    /// Waits until a part answers. Fails as soon as its process has ended.
-    async fn wait_for(&self, part: Part) -> Result<()> {
+    /// Waits until a part answers. Fails as soon as one of the `needed` has ended.
+    async fn wait_for(&self, part: Part, needed: &[Part]) -> Result<()> {
         const STEP: Duration = Duration::from_millis(20);
         let since = Instant::now();
         while !self.answers(part).await {
-            let process = self.process(part)?;
-            if let Some(status) = process.ended() {
-                bail!("{part} ended during start-up ({status}): {}", process.last_words());
+            for needed in needed {
+                let process = self.process(*needed)?;
+                if let Some(status) = process.ended() {
+                    bail!("{needed} ended during start-up ({status}): {}", process.last_words());
+                }
             }
             ensure!(
                 since.elapsed() < START_BOUND,
                 "{part} does not answer after {} s; its last words: {}",
                 START_BOUND.as_secs(),
-                process.last_words()
+                self.process(part)?.last_words()
             );
             tokio::time::sleep(STEP).await;
         }
@@ -400,7 +414,7 @@ impl Rack {
         let process = self.process(part)?;
         ensure!(process.ended().is_some(), "{part} is still running");
         self.launch(process.spec().clone())?;
-        self.wait_for(part).await
+        self.wait_for(part, &[part]).await
     }
 
     /// Ends every process of the rack: Nexus first, so that nothing it does fails halfway, the
@@ -447,7 +461,7 @@ fn stop_stage(name: &str) -> u8 {
 /// rack's own directory.
 fn stop_again_started(spec: &Spec) {
     const STEP: Duration = Duration::from_millis(20);
-    let argv = spec.runs_as.as_ref().unwrap_or(&spec.argv);
+    let argv = spec.runs_as();
     let running = || -> Vec<_> {
         let pids = proc_fs::with_argv(argv).into_iter().filter(|pid| proc_fs::is_running(*pid));
         pids.filter_map(|pid| Pid::from_raw(i32::try_from(pid).ok()?)).collect()

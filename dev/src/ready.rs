@@ -1,7 +1,9 @@
 //! The ready file: where everything of a rack is, for programs that drive it.
 
+use crate::state_dir::write_private;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 /// What a driver of the rack needs to know. It holds the token, so its file is private.
@@ -25,6 +27,24 @@ pub struct Ready {
     pub switches: Vec<ReadySwitch>,
     /// What runs, and how to run it again.
     pub processes: Vec<ReadyProcess>,
+}
+
+impl Ready {
+    /// Writes the file, in one step: whoever sees it sees all of it.
+    pub fn write(&self, file: &Path) -> Result<()> {
+        write_private(file, &serde_json::to_string_pretty(self)?)
+            .context("cannot write the ready file")
+    }
+}
+
+/// Removes a ready file, if there is one.
+pub fn remove(file: &Path) -> Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", file.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A simulated sled agent.

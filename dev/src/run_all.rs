@@ -7,7 +7,6 @@
 use crate::layout::{NatMode, Request};
 use crate::rack::{Options, Rack, Stop, USER};
 use crate::ready::Ready;
-use crate::state_dir::write_private;
 use anyhow::{Context, Result};
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -73,6 +72,7 @@ pub async fn run(args: Args) -> Result<()> {
             database_url: args.database_url,
         },
         state_dir: args.state_dir,
+        ready_file: args.ready_file,
         seed_pools: !args.no_seed_pool,
         ..Options::new()?
     };
@@ -81,10 +81,6 @@ pub async fn run(args: Args) -> Result<()> {
         () = signals.any() => return Ok(()),
     };
     let ready = rack.ready();
-    if let Some(file) = &args.ready_file {
-        write_private(file, &serde_json::to_string_pretty(&ready)?)
-            .context("cannot write the ready file")?;
-    }
     say(&greeting(&rack, &ready)?);
     tokio::select! {
         () = signals.any() => {}

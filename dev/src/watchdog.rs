@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 #[serde(rename_all = "snake_case")]
 enum Order {
     /// End this process when the pipe closes.
-    Watch { pid: u32, gently: bool },
+    Watch { pid: u32, gently: bool, runs_as: Vec<String> },
     /// That process has ended.
     Forget { pid: u32 },
     /// Remove this directory when the pipe closes.
@@ -61,7 +61,13 @@ impl Watchdog {
 
     /// Has a process ended when the owner is gone; `gently` for one with data to save.
     pub fn watch(&self, pid: u32, gently: bool) {
-        self.order(&Order::Watch { pid, gently });
+        self.watch_command(pid, gently, &[]);
+    }
+
+    /// As [`Watchdog::watch`]; if the process has been started again by its command line, that one
+    /// goes too.
+    pub fn watch_command(&self, pid: u32, gently: bool, runs_as: &[String]) {
+        self.order(&Order::Watch { pid, gently, runs_as: runs_as.to_vec() });
     }
 
     /// Takes back [`Watchdog::watch`].
@@ -99,10 +105,27 @@ impl Drop for Watchdog {
 /// What the watchdog would have to clear away.
 #[derive(Debug, Default)]
 struct Charge {
-    /// Process id → when it started, which tells it from a later one of the same id; and whether
-    /// it is to be ended gently.
-    processes: BTreeMap<u32, (Option<u64>, bool)>,
+    processes: BTreeMap<u32, Watched>,
     dirs: Vec<PathBuf>,
+}
+
+/// A process that is to end.
+#[derive(Clone, Debug)]
+struct Watched {
+    /// Tells it from a later process of the same id.
+    started: Option<u64>,
+    gently: bool,
+    runs_as: Vec<String>,
+}
+
+impl Watched {
+    fn new(pid: u32, gently: bool, runs_as: Vec<String>) -> Self {
+        Watched { started: proc_fs::start_time(pid), gently, runs_as }
+    }
+
+    fn runs(&self, pid: u32) -> bool {
+        proc_fs::is_running(pid) && proc_fs::start_time(pid) == self.started
+    }
 }
 
 /// The watchdog itself: reads orders until the pipe closes, then clears away what is left.
@@ -119,8 +142,8 @@ pub fn run(orders: impl BufRead) {
 impl Charge {
     fn take(&mut self, order: Order) {
         match order {
-            Order::Watch { pid, gently } => {
-                self.processes.insert(pid, (proc_fs::start_time(pid), gently));
+            Order::Watch { pid, gently, runs_as } => {
+                self.processes.insert(pid, Watched::new(pid, gently, runs_as));
             }
             Order::Forget { pid } => {
                 self.processes.remove(&pid);
@@ -131,9 +154,10 @@ impl Charge {
     }
 
     /// Ends the database last: what uses it must not see it go first.
-    fn clear(self) {
+    fn clear(mut self) {
+        self.add_started_again();
         let (gentle, rough): (Vec<_>, Vec<_>) =
-            self.processes.into_iter().partition(|(_, (_, gently))| *gently);
+            self.processes.into_iter().partition(|(_, watched)| watched.gently);
         end(&rough, Signal::KILL);
         end(&gentle, Signal::INT);
         end(&gentle, Signal::KILL);
@@ -141,25 +165,30 @@ impl Charge {
             let _ = std::fs::remove_dir_all(dir);
         }
     }
+
+    fn add_started_again(&mut self) {
+        for Watched { gently, runs_as, .. } in self.processes.clone().into_values() {
+            for pid in proc_fs::with_argv(&runs_as) {
+                self.processes
+                    .entry(pid)
+                    .or_insert_with(|| Watched::new(pid, gently, runs_as.clone()));
+            }
+        }
+    }
 }
 
-fn end(processes: &[(u32, (Option<u64>, bool))], signal: Signal) {
+fn end(processes: &[(u32, Watched)], signal: Signal) {
     const BOUND: Duration = Duration::from_secs(10);
     const STEP: Duration = Duration::from_millis(20);
-    let alive = |pid: u32, started: Option<u64>| {
-        proc_fs::is_running(pid) && proc_fs::start_time(pid) == started
-    };
-    for (pid, (started, _)) in processes {
+    for (pid, watched) in processes {
         if let Some(target) = i32::try_from(*pid).ok().and_then(Pid::from_raw)
-            && alive(*pid, *started)
+            && watched.runs(*pid)
         {
             let _ = kill_process(target, signal);
         }
     }
     let since = Instant::now();
-    while since.elapsed() < BOUND
-        && processes.iter().any(|(pid, (started, _))| alive(*pid, *started))
-    {
+    while since.elapsed() < BOUND && processes.iter().any(|(pid, watched)| watched.runs(*pid)) {
         std::thread::sleep(STEP);
     }
 }
@@ -179,17 +208,21 @@ mod test {
         let (gone, kept) = (dir.path().join("gone"), dir.path().join("kept"));
         std::fs::create_dir(&gone).expect("a directory");
         std::fs::create_dir(&kept).expect("a directory");
-        let mut watched = Command::new("sleep").arg("60").spawn().expect("sleep starts");
-        let mut forgotten = Command::new("sleep").arg("60").spawn().expect("sleep starts");
+        let sleep = |time: &str| Command::new("sleep").arg(time).spawn().expect("sleep starts");
+        let argv = |time: &str| vec!["sleep".to_string(), time.to_string()];
+        // Two of the same command line: the second stands for one that was started again.
+        let (mut watched, mut again) = (sleep("60.0625"), sleep("60.0625"));
+        let mut forgotten = sleep("60.125");
         run(&*orders(&[
-            Order::Watch { pid: watched.id(), gently: false },
-            Order::Watch { pid: forgotten.id(), gently: true },
+            Order::Watch { pid: watched.id(), gently: false, runs_as: argv("60.0625") },
+            Order::Watch { pid: forgotten.id(), gently: true, runs_as: argv("60.125") },
             Order::Forget { pid: forgotten.id() },
             Order::Remove { dir: gone.clone() },
             Order::Remove { dir: kept.clone() },
             Order::Keep { dir: kept.clone() },
         ]));
         assert!(!watched.wait().expect("it has ended").success());
+        assert!(!again.wait().expect("it has ended").success());
         assert!(forgotten.try_wait().expect("a status").is_none());
         forgotten.kill().expect("it is ours");
         forgotten.wait().expect("it ends");
