@@ -1,0 +1,22 @@
+//! Black-box tests of a whole rack: database, Nexus, simulated switches and sleds.
+//!
+//! They are one program, so that they share one database server. Each file is about one thing that
+//! users or operators care about.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on panics")]
+
+mod dataplane;
+mod disks;
+mod external_ips;
+mod floating_ips;
+mod instances;
+mod ip_pools;
+mod networking;
+mod old_spellings;
+mod paging;
+mod ping_and_auth;
+mod projects;
+mod races;
+mod run_all;
+mod sagas;
+mod sdk;
