@@ -28,6 +28,19 @@ use tokio::process::Command;
 /// The role that owns everything, and the name of its database.
 pub const ROLE: &str = "nexus";
 
+/// The URL of a database that is not ours, with the settings that a private server's role has. A URL
+/// that brings options of its own is left as it is: its owner has decided.
+pub fn with_settings(url: &str) -> String {
+    const SETTINGS: &str =
+        "options=-c%20default_transaction_isolation%3Dserializable%20-c%20enable_seqscan%3Doff";
+    let (_, query) = url.split_once('?').unwrap_or((url, ""));
+    if query.split('&').any(|parameter| parameter.starts_with("options=")) {
+        return url.to_string();
+    }
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}{SETTINGS}")
+}
+
 /// The directory that holds the server's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Programs {
@@ -303,4 +316,20 @@ fn command(program: &Path, user: Option<&OsUser>) -> Command {
         command.uid(user.uid).gid(user.gid);
     }
     command
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn settings_are_added_once() {
+        let plain = with_settings("postgresql://a@b/c");
+        assert!(plain.starts_with("postgresql://a@b/c?options=-c%20default_transaction"));
+        assert_eq!(with_settings(&plain), plain);
+        let more = with_settings("postgresql://a@b/c?connect_timeout=1");
+        assert!(more.starts_with("postgresql://a@b/c?connect_timeout=1&options="));
+        let decided = "postgresql://a@b/c?x=1&options=-csearch_path%3Dd";
+        assert_eq!(with_settings(decided), decided);
+    }
 }

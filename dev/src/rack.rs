@@ -173,10 +173,18 @@ impl Rack {
         self.wait_for(Part::Postgres, &[Part::Postgres]).await
     }
 
+    /// The URL under which Nexus uses the database.
+    fn nexus_database_url(&self) -> String {
+        match self.layout.database {
+            Database::Private { .. } => self.database_url.clone(),
+            Database::External { .. } => postgres::with_settings(&self.database_url),
+        }
+    }
+
     /// Brings the schema up to date, and makes the silo and the user.
     async fn set_up_database(&self) -> Result<()> {
         let url_file = self.state.file("database-url");
-        write_private(&url_file, &self.database_url)?;
+        write_private(&url_file, &self.nexus_database_url())?;
         let file = |name: &str| self.state.file(name).display().to_string();
         let url_file = file("database-url");
         self.nexus(&["db", "migrate", "--database-url-file", &url_file]).await?;
@@ -242,7 +250,7 @@ impl Rack {
             }
             Part::Nexus(index) => {
                 let nexus = self.layout.nexus.get(index).context("no such Nexus")?;
-                ("nexus", config::nexus(&self.layout, nexus, &self.database_url)?)
+                ("nexus", config::nexus(&self.layout, nexus, &self.nexus_database_url())?)
             }
         };
         let file = self.state.file(&format!("{part}.toml"));

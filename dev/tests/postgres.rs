@@ -4,7 +4,7 @@
 
 use nexus_dev::part::Part;
 use nexus_dev::ports;
-use nexus_dev::postgres::{Cluster, ROLE, Settings};
+use nexus_dev::postgres::{Cluster, ROLE, Settings, with_settings};
 use nexus_dev::process::Process;
 use nexus_dev::state_dir::StateDir;
 use nexus_dev::watchdog::Watchdog;
@@ -43,9 +43,13 @@ impl Server {
     }
 
     fn sql(&self, statement: &str) -> String {
+        self.sql_at(&self.cluster.url(ROLE), statement)
+    }
+
+    fn sql_at(&self, url: &str, statement: &str) -> String {
         let output = Command::new(self.cluster.program("psql"))
             .args(["-X", "-At", "-v", "ON_ERROR_STOP=1", "-c", statement])
-            .arg(self.cluster.url(ROLE))
+            .arg(url)
             .output()
             .expect("psql runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -145,4 +149,18 @@ async fn a_server_does_not_outlive_its_owner() {
     drop(watchdog);
     let status = server.process.wait(Duration::from_secs(1)).expect("it has ended");
     assert!(status.success(), "ended gently: {status}");
+}
+
+/// A role that someone else has made has no settings: they come with the connection.
+#[tokio::test]
+async fn the_settings_can_come_with_the_url() {
+    let state = StateDir::open(None).expect("a directory");
+    let watchdog = Watchdog::start(Path::new(NEXUS_DEV), None).expect("a watchdog");
+    let server = Server::start(open(&state, &watchdog).await, &state, &watchdog);
+    server.sql(&format!("ALTER ROLE {ROLE} RESET ALL"));
+    assert_eq!(server.sql("SHOW transaction_isolation"), "read committed");
+    let url = with_settings(&server.cluster.url(ROLE));
+    assert_eq!(server.sql_at(&url, "SHOW transaction_isolation"), "serializable");
+    assert_eq!(server.sql_at(&url, "SHOW enable_seqscan"), "off");
+    server.process.kill();
 }
