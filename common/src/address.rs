@@ -211,7 +211,7 @@ impl IpRange {
 
     /// The number of addresses. An IPv6 range may have more than fit an integer, so this is a
     /// floating-point number, as in the API.
-    pub fn len(&self) -> f64 {
+    pub fn size(&self) -> f64 {
         match self {
             IpRange::V4(r) => f64::from(u32::from(r.last) - u32::from(r.first)) + 1.0,
             IpRange::V6(r) => (u128::from(r.last) - u128::from(r.first)) as f64 + 1.0,
@@ -369,7 +369,7 @@ mod test {
     fn ranges_are_ordered_and_of_one_family() {
         let read = |s: &str| serde_json::from_str::<IpRange>(s);
         let range = read(r#"{"first":"10.0.0.1","last":"10.0.0.10"}"#).expect("a range");
-        assert_eq!(range.len(), 10.0);
+        assert_eq!(range.size(), 10.0);
         for bad in [
             r#"{"first":"10.0.0.2","last":"10.0.0.1"}"#,
             r#"{"first":"10.0.0.1","last":"fd00::1"}"#,
@@ -383,7 +383,7 @@ mod test {
     #[test]
     fn the_largest_range_has_a_length() {
         let all = IpRange::new(Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::from(u128::MAX).into());
-        assert_eq!(all.expect("a range").len(), 2f64.powi(128));
+        assert_eq!(all.expect("a range").size(), 2f64.powi(128));
     }
 
     #[test]

@@ -118,10 +118,13 @@ pub enum Error {
     /// 502 or 504: a sled did not answer a request that only it can serve.
     #[error("sled unreachable: {cause}")]
     SledUnreachable { timeout: bool, cause: String },
-    /// 503 with `Retry-After`: will work later, and a retry is safe. The message says what is in
-    /// the way.
-    #[error("{message} ({cause})")]
-    Unavailable { message: String, cause: String },
+    /// 503 with `Retry-After`: something else is in progress, as the message says, and a retry is
+    /// safe.
+    #[error("{message}")]
+    Busy { message: String },
+    /// 503 with `Retry-After`: will work later, and a retry is safe. The cause is for the log.
+    #[error("unavailable: {cause}")]
+    Unavailable { cause: String },
     /// 507: the message says what is used up.
     #[error("insufficient capacity: {message}")]
     InsufficientCapacity { message: String },
@@ -171,18 +174,12 @@ impl Error {
 
     /// 503: `busy` says what is in progress.
     pub fn busy(busy: impl fmt::Display) -> Self {
-        Error::Unavailable {
-            message: format!("{busy}; it is safe to retry"),
-            cause: "operation in progress".to_string(),
-        }
+        Error::Busy { message: format!("{busy}; it is safe to retry") }
     }
 
     /// 503 for a reason that is for the log alone.
     pub fn unavailable(cause: impl fmt::Display) -> Self {
-        Error::Unavailable {
-            message: "Service Unavailable; it is safe to retry".to_string(),
-            cause: cause.to_string(),
-        }
+        Error::Unavailable { cause: cause.to_string() }
     }
 
     /// 507.
@@ -210,7 +207,8 @@ impl Error {
             Error::InvalidRequest { message }
             | Error::Conflict { message }
             | Error::Gone { message }
-            | Error::Unavailable { message, .. } => message.clone(),
+            | Error::Busy { message } => message.clone(),
+            Error::Unavailable { .. } => "Service Unavailable; it is safe to retry".to_string(),
             Error::InvalidValue { label, message } => {
                 format!("unsupported value for \"{label}\": {message}")
             }
@@ -236,7 +234,7 @@ impl Error {
             Error::Gone { .. } => StatusCode::GONE,
             Error::SledUnreachable { timeout: true, .. } => StatusCode::GATEWAY_TIMEOUT,
             Error::SledUnreachable { timeout: false, .. } => StatusCode::BAD_GATEWAY,
-            Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Busy { .. } | Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Error::InsufficientCapacity { .. } => StatusCode::INSUFFICIENT_STORAGE,
             Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -253,7 +251,7 @@ impl Error {
             Error::Forbidden => "Forbidden",
             Error::Conflict { .. } => "Conflict",
             Error::Gone { .. } => "Gone",
-            Error::Unavailable { .. } => "ServiceNotAvailable",
+            Error::Busy { .. } | Error::Unavailable { .. } => "ServiceNotAvailable",
             Error::InsufficientCapacity { .. } => "InsufficientCapacity",
             Error::SledUnreachable { .. } | Error::Internal { .. } => "Internal",
         }
@@ -261,7 +259,10 @@ impl Error {
 
     /// Whether the same request may succeed later without any change.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Error::Unavailable { .. } | Error::SledUnreachable { .. })
+        matches!(
+            self,
+            Error::Busy { .. } | Error::Unavailable { .. } | Error::SledUnreachable { .. }
+        )
     }
 }
 
@@ -270,7 +271,8 @@ impl From<Error> for HttpError {
         // Every status above is an error's; the fallback is for the type's sake.
         let status_code = ErrorStatusCode::from_status(error.status())
             .unwrap_or(ErrorStatusCode::INTERNAL_SERVER_ERROR);
-        let headers = matches!(error, Error::Unavailable { .. }).then(|| {
+        let later = matches!(error, Error::Busy { .. } | Error::Unavailable { .. });
+        let headers = later.then(|| {
             let mut headers = http::HeaderMap::new();
             headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
             Box::new(headers)

@@ -1,1 +1,4 @@
+//! The control plane.
 
+pub mod config;
+pub mod db;

@@ -375,6 +375,7 @@ CREATE UNIQUE INDEX nat_entry_address ON nat_entry (external_address, first_port
 CREATE UNIQUE INDEX nat_entry_generation ON nat_entry (generation);
 CREATE INDEX nat_entry_instance ON nat_entry (instance_id) WHERE time_deleted IS NULL;
 CREATE INDEX nat_entry_external_ip ON nat_entry (external_ip_id) WHERE time_deleted IS NULL;
+CREATE INDEX nat_entry_any_address ON nat_entry (external_address);
 CREATE INDEX nat_entry_removed ON nat_entry (generation) WHERE time_deleted IS NOT NULL;
 
 -- The generation up to which each switch is known to agree with the intent.

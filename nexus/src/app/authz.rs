@@ -1,0 +1,233 @@
+//! Who may do what.
+//!
+//! A role is held on the fleet, on a silo, or on a project. Roles on a silo reach into its
+//! projects: the admin and the collaborator of a silo are admins of its projects, its limited
+//! collaborator and viewer are the same there. Roles on the fleet give nothing inside silos.
+//!
+//! | | viewer | limited collaborator | collaborator | admin |
+//! | --- | --- | --- | --- | --- |
+//! | project | read, list | + create | | + modify, delete |
+//! | floating IP, instance, disk, network interface | read, list | create, modify, delete | | |
+//! | VPC, subnet | read, list | | create, modify, delete | |
+//! | silo (one's own) | read, list | | + create projects | + modify |
+//! | fleet: pools, links, silos | read, list | | | create, modify, delete |
+//!
+//! Every user of a silo may allocate from the pools that are linked to it.
+
+use super::OpContext;
+use db_model::{FLEET_ID, ResourceKind, Role, RoleAssignment};
+use nexus_common::Error;
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// What is to be done to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Read,
+    ListChildren,
+    CreateChild,
+    Modify,
+    Delete,
+}
+
+/// What it is to be done to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// Pools, their links, silos: what operators see.
+    Fleet,
+    Silo { id: Uuid },
+    Project { silo_id: Uuid, id: Uuid },
+    /// What limited collaborators may change.
+    InProject { silo_id: Uuid, project_id: Uuid },
+    /// What only full collaborators may change.
+    NetworkInProject { silo_id: Uuid, project_id: Uuid },
+}
+
+/// The roles of one user: the highest on each object.
+#[derive(Clone, Debug, Default)]
+pub struct Roles {
+    silo_id: Uuid,
+    fleet: Option<Role>,
+    silo: Option<Role>,
+    projects: BTreeMap<Uuid, Role>,
+}
+
+impl Roles {
+    /// The roles of a user of a silo, as assigned.
+    pub fn new(silo_id: Uuid, assigned: &[RoleAssignment]) -> Self {
+        let mut roles = Roles { silo_id, ..Default::default() };
+        for assignment in assigned {
+            let role = Some(assignment.role_name);
+            match assignment.resource_type {
+                ResourceKind::Fleet if assignment.resource_id == FLEET_ID => {
+                    roles.fleet = roles.fleet.max(role);
+                }
+                ResourceKind::Silo if assignment.resource_id == silo_id => {
+                    roles.silo = roles.silo.max(role);
+                }
+                ResourceKind::Project => {
+                    let held = roles.projects.entry(assignment.resource_id);
+                    let held = held.or_insert(assignment.role_name);
+                    *held = (*held).max(assignment.role_name);
+                }
+                ResourceKind::Fleet | ResourceKind::Silo => {}
+            }
+        }
+        roles
+    }
+
+    /// The highest role on a project, with what the silo's gives.
+    fn on_project(&self, silo_id: Uuid, project_id: Uuid) -> Option<Role> {
+        if silo_id != self.silo_id {
+            return None;
+        }
+        let from_silo = self.silo.map(|role| match role {
+            Role::Admin | Role::Collaborator => Role::Admin,
+            other => other,
+        });
+        from_silo.max(self.projects.get(&project_id).copied())
+    }
+
+    /// Whether the user is an operator who may look.
+    pub fn is_fleet_viewer(&self) -> bool {
+        self.fleet >= Some(Role::Viewer)
+    }
+
+    /// Whether the user is the admin of the silo.
+    pub fn is_silo_admin(&self) -> bool {
+        self.silo == Some(Role::Admin)
+    }
+
+    /// Whether the roles let the user do this.
+    pub fn allow(&self, action: Action, object: Object) -> bool {
+        use Action::*;
+        let (role, least) = match object {
+            Object::Fleet => (
+                self.fleet,
+                match action {
+                    Read | ListChildren => Role::Viewer,
+                    CreateChild | Modify | Delete => Role::Admin,
+                },
+            ),
+            Object::Silo { id } => {
+                // Every user may see the silo that it belongs to.
+                if id == self.silo_id && action == Read {
+                    return true;
+                }
+                let role = if id == self.silo_id { self.silo } else { None };
+                let least = match action {
+                    Read | ListChildren => Role::Viewer,
+                    CreateChild => Role::Collaborator,
+                    Modify | Delete => Role::Admin,
+                };
+                (role, least)
+            }
+            Object::Project { silo_id, id } => (
+                self.on_project(silo_id, id),
+                match action {
+                    Read | ListChildren => Role::Viewer,
+                    CreateChild => Role::LimitedCollaborator,
+                    Modify | Delete => Role::Admin,
+                },
+            ),
+            Object::InProject { silo_id, project_id } => (
+                self.on_project(silo_id, project_id),
+                match action {
+                    Read | ListChildren => Role::Viewer,
+                    CreateChild | Modify | Delete => Role::LimitedCollaborator,
+                },
+            ),
+            Object::NetworkInProject { silo_id, project_id } => (
+                self.on_project(silo_id, project_id),
+                match action {
+                    Read | ListChildren => Role::Viewer,
+                    CreateChild | Modify | Delete => Role::Collaborator,
+                },
+            ),
+        };
+        role >= Some(least)
+    }
+}
+
+impl OpContext {
+    /// Asks whether the actor may do this to an object that is hidden from those who may not read
+    /// it: to them, `missing` is the answer.
+    pub(crate) fn authorize(
+        &self,
+        action: Action,
+        object: Object,
+        missing: impl FnOnce() -> Error,
+    ) -> Result<(), Error> {
+        let roles = &self.actor()?.roles;
+        if roles.allow(action, object) {
+            Ok(())
+        } else if roles.allow(Action::Read, object) {
+            Err(Error::Forbidden)
+        } else {
+            Err(missing())
+        }
+    }
+
+    /// Asks whether the actor may do this to the fleet or to a silo, whose existence is no
+    /// secret.
+    pub(crate) fn authorize_open(&self, action: Action, object: Object) -> Result<(), Error> {
+        self.authorize(action, object, || Error::Forbidden)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use db_model::IdentityType;
+
+    const SILO: Uuid = Uuid::from_u128(1);
+    const OTHER_SILO: Uuid = Uuid::from_u128(2);
+    const PROJECT: Uuid = Uuid::from_u128(3);
+
+    fn roles(resource_type: ResourceKind, resource_id: Uuid, role_name: Role) -> Roles {
+        let assignment = RoleAssignment {
+            resource_type,
+            resource_id,
+            role_name,
+            identity_type: IdentityType::SiloUser,
+            identity_id: Uuid::from_u128(4),
+        };
+        Roles::new(SILO, &[assignment])
+    }
+
+    const INSTANCE: Object = Object::InProject { silo_id: SILO, project_id: PROJECT };
+    const VPC: Object = Object::NetworkInProject { silo_id: SILO, project_id: PROJECT };
+
+    #[test]
+    fn fleet_roles_give_nothing_inside_silos() {
+        let operator = roles(ResourceKind::Fleet, FLEET_ID, Role::Admin);
+        assert!(operator.allow(Action::Modify, Object::Fleet));
+        assert!(!operator.allow(Action::Read, INSTANCE));
+    }
+
+    #[test]
+    fn silo_roles_reach_into_the_silo_s_projects_alone() {
+        let collaborator = roles(ResourceKind::Silo, SILO, Role::Collaborator);
+        assert!(collaborator.allow(Action::Delete, Object::Project { silo_id: SILO, id: PROJECT }));
+        let foreign = Object::Project { silo_id: OTHER_SILO, id: PROJECT };
+        assert!(!collaborator.allow(Action::Read, foreign));
+        assert!(!collaborator.allow(Action::Read, Object::Fleet));
+    }
+
+    #[test]
+    fn a_limited_collaborator_leaves_networks_alone() {
+        let limited = roles(ResourceKind::Project, PROJECT, Role::LimitedCollaborator);
+        assert!(limited.allow(Action::Modify, INSTANCE));
+        assert!(limited.allow(Action::Read, VPC));
+        assert!(!limited.allow(Action::Modify, VPC));
+    }
+
+    #[test]
+    fn a_viewer_looks() {
+        let viewer = roles(ResourceKind::Project, PROJECT, Role::Viewer);
+        assert!(viewer.allow(Action::Read, INSTANCE));
+        assert!(!viewer.allow(Action::Modify, INSTANCE));
+        assert!(viewer.allow(Action::Read, Object::Silo { id: SILO }));
+        assert!(!viewer.allow(Action::ListChildren, Object::Silo { id: SILO }));
+    }
+}

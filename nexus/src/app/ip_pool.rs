@@ -1,0 +1,272 @@
+//! IP pools: for operators, all of them; for a silo's users, those that are linked to it.
+
+use super::authz::{Action, Object};
+use super::{Nexus, OpContext, check_description, identity_update};
+use crate::db::ip_pool::{PoolFilter, Utilization};
+use crate::db::now;
+use db_model::{IpPool, IpPoolRange, IpPoolSilo, IpVersion, PoolAssignment, PoolType, Silo};
+use nexus_api::types::{
+    IpPoolAssignment, IpPoolCreate, IpPoolFilter, IpPoolLinkSilo, IpPoolType, IpPoolUpdate,
+    SiloIpPoolFilter,
+};
+use nexus_common::{Error, IpRange, NameOrId, PageBy, PageParams};
+use std::net::IpAddr;
+use uuid::Uuid;
+
+fn pool_type(t: IpPoolType) -> PoolType {
+    match t {
+        IpPoolType::Unicast => PoolType::Unicast,
+        IpPoolType::Multicast => PoolType::Multicast,
+    }
+}
+
+fn assignment(a: IpPoolAssignment) -> PoolAssignment {
+    match a {
+        IpPoolAssignment::Silos => PoolAssignment::Silos,
+        IpPoolAssignment::SystemServices => PoolAssignment::SystemServices,
+    }
+}
+
+/// Refuses a range that is not of the pool's kind.
+fn check_range(pool: &IpPool, range: &IpRange) -> Result<(), Error> {
+    let version = IpVersion::from(range.version());
+    if version != pool.ip_version {
+        return Err(Error::invalid(format!(
+            "Cannot add IP{version} address range to IP{} pool with ID \"{}\"",
+            pool.ip_version, pool.id
+        )));
+    }
+    let (first, last) = (range.first().is_multicast(), range.last().is_multicast());
+    if first != last {
+        let message = "IP range cannot span multicast and unicast address spaces";
+        return Err(Error::invalid(message));
+    }
+    match (pool.pool_type, first) {
+        (PoolType::Unicast, true) => {
+            Err(Error::invalid("Cannot add multicast address range to unicast IP pool"))
+        }
+        (PoolType::Multicast, false) => {
+            Err(Error::invalid("Cannot add unicast address range to multicast IP pool"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Nexus {
+    fn may_look(&self, opctx: &OpContext) -> Result<(), Error> {
+        opctx.authorize_open(Action::Read, Object::Fleet)
+    }
+
+    fn may_change(&self, opctx: &OpContext) -> Result<(), Error> {
+        opctx.authorize_open(Action::Modify, Object::Fleet)
+    }
+
+    /// A page of all pools.
+    pub async fn system_pool_list(
+        &self,
+        opctx: &OpContext,
+        filter: &IpPoolFilter,
+        page: PageBy,
+    ) -> Result<Vec<IpPool>, Error> {
+        self.may_look(opctx)?;
+        let filter = PoolFilter {
+            ip_version: filter.ip_version.map(IpVersion::from),
+            pool_type: filter.pool_type.map(pool_type),
+            assignment: filter.assignment.map(assignment),
+        };
+        self.datastore.pool_list(filter, page).await
+    }
+
+    /// Makes a pool.
+    pub async fn system_pool_create(
+        &self,
+        opctx: &OpContext,
+        body: IpPoolCreate,
+    ) -> Result<IpPool, Error> {
+        opctx.authorize_open(Action::CreateChild, Object::Fleet)?;
+        check_description(&body.identity.description)?;
+        let row = IpPool {
+            id: Uuid::new_v4(),
+            name: body.identity.name.into(),
+            description: body.identity.description,
+            ip_version: body.ip_version.into(),
+            pool_type: pool_type(body.pool_type),
+            assignment: assignment(body.assignment),
+            time_created: now(),
+            time_modified: now(),
+            time_deleted: None,
+        };
+        self.datastore.pool_create(row).await
+    }
+
+    /// A pool.
+    pub async fn system_pool(&self, opctx: &OpContext, pool: NameOrId) -> Result<IpPool, Error> {
+        self.may_look(opctx)?;
+        self.datastore.pool_fetch(pool).await
+    }
+
+    /// Renames a pool, or changes its description.
+    pub async fn system_pool_update(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        body: IpPoolUpdate,
+    ) -> Result<IpPool, Error> {
+        self.may_change(opctx)?;
+        let change = identity_update(body.identity)?;
+        let pool = self.datastore.pool_fetch(pool).await?;
+        self.datastore.pool_update(pool.id, change).await
+    }
+
+    /// Deletes a pool that has no ranges.
+    pub async fn system_pool_delete(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+    ) -> Result<(), Error> {
+        opctx.authorize_open(Action::Delete, Object::Fleet)?;
+        let pool = self.datastore.pool_fetch(pool).await?;
+        self.datastore.pool_delete(pool.id).await
+    }
+
+    /// A page of a pool's ranges.
+    pub async fn pool_range_list(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        page: PageParams<IpAddr>,
+    ) -> Result<Vec<IpPoolRange>, Error> {
+        let pool = self.system_pool(opctx, pool).await?;
+        self.datastore.range_list(pool.id, page).await
+    }
+
+    /// Adds a range to a pool.
+    pub async fn pool_range_add(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        range: IpRange,
+    ) -> Result<IpPoolRange, Error> {
+        self.may_change(opctx)?;
+        let pool = self.datastore.pool_fetch(pool).await?;
+        check_range(&pool, &range)?;
+        self.datastore.range_add(pool.id, range).await
+    }
+
+    /// Removes a range from a pool.
+    pub async fn pool_range_remove(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        range: IpRange,
+    ) -> Result<(), Error> {
+        self.may_change(opctx)?;
+        let pool = self.datastore.pool_fetch(pool).await?;
+        self.datastore.range_remove(pool.id, range).await
+    }
+
+    /// How much of a pool is in use.
+    pub async fn pool_utilization(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+    ) -> Result<Utilization, Error> {
+        let pool = self.system_pool(opctx, pool).await?;
+        self.datastore.pool_utilization(pool.id).await
+    }
+
+    /// A page of a pool's links to silos.
+    pub async fn pool_silo_list(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        page: PageParams<Uuid>,
+    ) -> Result<Vec<IpPoolSilo>, Error> {
+        let pool = self.system_pool(opctx, pool).await?;
+        self.datastore.pool_silo_list(pool.id, page).await
+    }
+
+    /// Links a pool to a silo.
+    pub async fn pool_silo_link(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        body: IpPoolLinkSilo,
+    ) -> Result<IpPoolSilo, Error> {
+        self.may_change(opctx)?;
+        let pool = self.datastore.pool_fetch(pool).await?;
+        let silo = self.datastore.silo_fetch(body.silo).await?;
+        self.datastore.pool_silo_link(pool.id, silo.id, body.is_default).await
+    }
+
+    /// Makes a pool a silo's default, or no longer.
+    pub async fn pool_silo_update(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        silo: NameOrId,
+        is_default: bool,
+    ) -> Result<IpPoolSilo, Error> {
+        self.may_change(opctx)?;
+        let pool = self.datastore.pool_fetch(pool).await?;
+        let silo = self.datastore.silo_fetch(silo).await?;
+        self.datastore.pool_silo_update(pool.id, silo.id, is_default).await
+    }
+
+    /// Takes a pool from a silo.
+    pub async fn pool_silo_unlink(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        silo: NameOrId,
+    ) -> Result<(), Error> {
+        self.may_change(opctx)?;
+        let pool = self.datastore.pool_fetch(pool).await?;
+        let silo = self.datastore.silo_fetch(silo).await?;
+        self.datastore.pool_silo_unlink(pool.id, silo.id).await
+    }
+
+    /// A page of the pools that the actor's silo may use, each with whether it is a default.
+    pub async fn silo_pool_list(
+        &self,
+        opctx: &OpContext,
+        filter: &SiloIpPoolFilter,
+        page: PageBy,
+    ) -> Result<Vec<(IpPool, bool)>, Error> {
+        let id = opctx.actor()?.silo_id;
+        opctx.authorize_open(Action::ListChildren, Object::Silo { id })?;
+        let filter = PoolFilter {
+            ip_version: filter.ip_version.map(IpVersion::from),
+            pool_type: filter.pool_type.map(pool_type),
+            assignment: None,
+        };
+        self.datastore.silo_pool_list(id, filter, page).await
+    }
+
+    /// A pool that the actor's silo may use. Any user may look at one that he may allocate from.
+    pub async fn silo_pool(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+    ) -> Result<(IpPool, bool), Error> {
+        let silo_id = opctx.actor()?.silo_id;
+        self.datastore.silo_pool_fetch(silo_id, pool).await
+    }
+
+    /// A page of all silos.
+    pub async fn silo_list(&self, opctx: &OpContext, page: PageBy) -> Result<Vec<Silo>, Error> {
+        self.may_look(opctx)?;
+        self.datastore.silo_list(page).await
+    }
+
+    /// A silo: the actor's own, or any for an operator.
+    pub async fn silo(&self, opctx: &OpContext, silo: NameOrId) -> Result<Silo, Error> {
+        let missing = Error::not_found(nexus_common::ResourceType::Silo, &silo);
+        opctx.actor()?;
+        let silo = self.datastore.silo_fetch(silo).await?;
+        if self.may_look(opctx).is_err() {
+            opctx.authorize(Action::Read, Object::Silo { id: silo.id }, || missing)?;
+        }
+        Ok(silo)
+    }
+}

@@ -1,0 +1,105 @@
+//! What the control plane does: a file for each kind of object.
+//!
+//! An operation looks its object up, asks once whether the actor may do this to it, applies the
+//! rules, and leaves the rest to the datastore or to a saga. There is no SQL here, and no HTTP.
+
+pub mod authz;
+pub mod context;
+mod disk;
+mod floating_ip;
+mod instance;
+mod instance_create;
+mod instance_state;
+mod ip_pool;
+mod lookup;
+mod network;
+mod operator;
+mod project;
+mod sled;
+mod user;
+mod vmm;
+
+pub use context::{Actor, OpContext};
+pub use lookup::Selector;
+
+use crate::background::{Activator, Driver};
+use crate::config::Config;
+use crate::dataplane::Dataplane;
+use crate::db::Datastore;
+use crate::sagas::engine::SagaEngine;
+use nexus_common::Error;
+use nexus_common::name::DESCRIPTION_MAX;
+use slog::Logger;
+use std::sync::{Arc, OnceLock};
+
+/// The control plane.
+#[derive(Debug)]
+pub struct Nexus {
+    pub(crate) config: Config,
+    pub(crate) datastore: Arc<Datastore>,
+    pub(crate) dataplane: Arc<Dataplane>,
+    pub(crate) sagas: SagaEngine,
+    background: OnceLock<Driver>,
+    pub(crate) v2p: Arc<Activator>,
+    pub(crate) log: Logger,
+}
+
+impl Nexus {
+    /// Connects to the database, whose schema must be this program's, and starts the workers and
+    /// the tasks. Unfinished sagas of an earlier life are resumed.
+    pub async fn start(config: Config, log: Logger) -> Result<Arc<Self>, Error> {
+        let datastore = Arc::new(Datastore::connect(&config.database, log.clone()).await?);
+        datastore.check_schema().await?;
+        let dataplane = Arc::new(Dataplane::new(&config.dataplane, datastore.clone(), &log));
+        let v2p = Arc::<Activator>::default();
+        let sagas = SagaEngine::new(
+            config.id,
+            &config.sagas,
+            datastore.clone(),
+            dataplane.clone(),
+            v2p.clone(),
+            &log,
+        )
+        .await?;
+        let background = OnceLock::new();
+        let nexus =
+            Arc::new(Nexus { config, datastore, dataplane, sagas, background, v2p, log });
+        let driver = nexus
+            .background
+            .get_or_init(|| Driver::new(&nexus, nexus.v2p.clone()));
+        driver.start(&nexus, &nexus.log);
+        Ok(nexus)
+    }
+
+    /// The background tasks; none while Nexus is being made.
+    pub fn background(&self) -> Option<&Driver> {
+        self.background.get()
+    }
+}
+
+/// Refuses a description that the database would not take.
+pub(crate) fn check_description(description: &str) -> Result<(), Error> {
+    if description.chars().count() > DESCRIPTION_MAX {
+        return Err(Error::invalid_value(
+            "description",
+            format!("description may contain at most {DESCRIPTION_MAX} characters"),
+        ));
+    }
+    if description.contains('\0') {
+        return Err(Error::invalid_value("description", "description may not contain NUL"));
+    }
+    Ok(())
+}
+
+/// The change of a name and a description that a request asks for.
+pub(crate) fn identity_update(
+    identity: nexus_api::types::IdentityMetadataUpdateParams,
+) -> Result<crate::db::project::IdentityUpdate, Error> {
+    if let Some(description) = &identity.description {
+        check_description(description)?;
+    }
+    Ok(crate::db::project::IdentityUpdate {
+        name: identity.name.map(String::from),
+        description: identity.description,
+    })
+}

@@ -1,0 +1,33 @@
+//! Deletes removed NAT entries that every switch has passed.
+
+use super::Task;
+use crate::app::Nexus;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The task.
+pub(super) struct NatCollector;
+
+impl Task for NatCollector {
+    fn name(&self) -> &'static str {
+        "nat_garbage_collector"
+    }
+
+    fn description(&self) -> &'static str {
+        "deletes removed NAT entries that every switch has passed"
+    }
+
+    fn period(&self) -> Duration {
+        Duration::from_millis(30_000)
+    }
+
+    fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
+        Box::pin(async move {
+            match nexus.collect_nat().await {
+                Ok(done) => json!({ "deleted": done }),
+                Err(error) => json!({ "error": error.to_string() }),
+            }
+        })
+    }
+}

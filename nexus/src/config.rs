@@ -1,0 +1,172 @@
+//! The configuration file (TOML).
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::net::{Ipv6Addr, SocketAddr};
+use std::path::Path;
+use uuid::Uuid;
+
+/// The whole configuration of a Nexus.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Tells this Nexus from others on the same database, from one start to the next.
+    pub id: Uuid,
+    #[serde(default)]
+    pub log: LogConfig,
+    pub database: DatabaseConfig,
+    pub external: ExternalConfig,
+    pub internal: ListenConfig,
+    pub operator: ListenConfig,
+    #[serde(default)]
+    pub dataplane: DataplaneConfig,
+    #[serde(default)]
+    pub sagas: SagaConfig,
+}
+
+/// What is logged; to standard error.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// `trace`, `debug`, `info`, `warn`, `error` or `critical`.
+    pub level: String,
+    /// Lines of JSON (bunyan) instead of lines for people.
+    pub json: bool,
+}
+
+impl Default for LogConfig {
+    fn default() -> Self {
+        LogConfig { level: "info".to_string(), json: false }
+    }
+}
+
+/// The database.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatabaseConfig {
+    /// `postgresql://user:password@host:port/database`; CockroachDB takes the same.
+    pub url: String,
+    /// The most connections that this Nexus opens.
+    #[serde(default = "default_max_connections")]
+    pub max_connections: u32,
+    /// Milliseconds that a request waits for a connection before it is answered with 503.
+    #[serde(default = "default_acquire_timeout_ms")]
+    pub acquire_timeout_ms: u64,
+}
+
+/// The URL holds a password.
+impl std::fmt::Debug for DatabaseConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatabaseConfig")
+            .field("max_connections", &self.max_connections)
+            .field("acquire_timeout_ms", &self.acquire_timeout_ms)
+            .finish_non_exhaustive()
+    }
+}
+
+fn default_max_connections() -> u32 {
+    32
+}
+
+fn default_acquire_timeout_ms() -> u64 {
+    5_000
+}
+
+/// The external API.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalConfig {
+    pub bind_address: SocketAddr,
+    /// The API version of requests that name none; the newest if absent.
+    pub default_api_version: Option<semver::Version>,
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListenConfig {
+    pub bind_address: SocketAddr,
+}
+
+/// How switches get their NAT entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NatMode {
+    /// Nexus writes them.
+    #[default]
+    Push,
+    /// Nexus pokes the switch, which pulls from the changeset feed.
+    Pull,
+}
+
+/// The switches and the way to the sleds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataplaneConfig {
+    pub nat_mode: NatMode,
+    pub switches: Vec<SwitchConfig>,
+    /// Base URLs of sled agents by underlay address, where this host has no route to the underlay
+    /// itself (a rack that runs on one machine). Others are reached at the address and port that
+    /// they registered.
+    pub underlay: BTreeMap<Ipv6Addr, String>,
+    /// Milliseconds until a connection to a switch or a sled is given up.
+    pub connect_timeout_ms: u64,
+    /// Milliseconds until a call to a switch is given up; also the longest that a user's
+    /// operation waits for a switch.
+    pub request_timeout_ms: u64,
+    /// Milliseconds until a call to a sled is given up.
+    pub sled_timeout_ms: u64,
+    /// Seconds between two runs of the NAT reconciler of a switch that nothing else woke.
+    pub reconcile_period_secs: u64,
+}
+
+impl Default for DataplaneConfig {
+    fn default() -> Self {
+        DataplaneConfig {
+            nat_mode: NatMode::Push,
+            switches: Vec::new(),
+            underlay: BTreeMap::new(),
+            connect_timeout_ms: 1_000,
+            request_timeout_ms: 2_000,
+            sled_timeout_ms: 5_000,
+            reconcile_period_secs: 3,
+        }
+    }
+}
+
+/// A boundary switch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchConfig {
+    /// `switch0` or `switch1`.
+    pub slot: String,
+    /// Base URL of its dpd.
+    pub url: String,
+}
+
+/// Who runs sagas, and for how long they are kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SagaConfig {
+    /// Milliseconds that the lease of this process lasts without being renewed; then other
+    /// Nexuses take its sagas.
+    pub lease_ms: u64,
+    /// Seconds that a finished saga is kept.
+    pub keep_finished_secs: u64,
+}
+
+impl Default for SagaConfig {
+    fn default() -> Self {
+        SagaConfig { lease_ms: 5_000, keep_finished_secs: 7 * 24 * 3600 }
+    }
+}
+
+impl Config {
+    /// Reads and checks the file.
+    pub fn from_file(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| anyhow::anyhow!("reading {}: {error}", path.display()))?;
+        toml::from_str(&text)
+            .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.message()))
+    }
+}

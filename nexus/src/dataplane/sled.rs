@@ -1,0 +1,281 @@
+//! Sled agents: running VMMs, their ports' external addresses, and v2p mappings.
+
+use crate::config::DataplaneConfig;
+use crate::db::Datastore;
+use crate::db::vmm::{MigrationReport, VmmReport};
+use db_model::{ExternalIp, IpKind, MigrationState, Sled, VmmState};
+use nexus_common::{Error, MacAddr, Vni};
+use sled_agent_client::types;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// How a sled did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SledError {
+    /// The sled has no such VMM: it is no more.
+    #[error("the sled has no such VMM")]
+    Gone,
+    /// No answer.
+    #[error("no answer from the sled: {cause}")]
+    NoAnswer { timeout: bool, cause: String },
+    /// 503: not now.
+    #[error("the sled is busy: {0}")]
+    Busy(String),
+    /// Another 4xx: not like this.
+    #[error("the sled refused: {0}")]
+    Refused(String),
+    /// Anything else.
+    #[error("the sled failed: {0}")]
+    Failed(String),
+}
+
+/// The code with which a sled agent says that it does not have a VMM.
+const NO_SUCH_INSTANCE: &str = "NO_SUCH_INSTANCE";
+
+impl From<sled_agent_client::Error<types::Error>> for SledError {
+    fn from(error: sled_agent_client::Error<types::Error>) -> Self {
+        use sled_agent_client::Error as E;
+        match error {
+            E::ErrorResponse(response) => {
+                let status = response.status().as_u16();
+                let body = response.into_inner();
+                match (status, body.error_code.as_deref()) {
+                    (404, Some(NO_SUCH_INSTANCE)) => SledError::Gone,
+                    (503, _) => SledError::Busy(body.message),
+                    (400..=499, _) => SledError::Refused(body.message),
+                    _ => SledError::Failed(format!("{status}: {}", body.message)),
+                }
+            }
+            E::CommunicationError(error) => SledError::NoAnswer {
+                timeout: error.is_timeout(),
+                cause: format!("{error}"),
+            },
+            E::UnexpectedResponse(response) if response.status().as_u16() == 503 => {
+                SledError::Busy("no reason given".to_string())
+            }
+            other => SledError::Failed(other.to_string()),
+        }
+    }
+}
+
+/// For operations where the sled's own words are for the caller or the sled's absence a 503.
+impl From<SledError> for Error {
+    fn from(error: SledError) -> Error {
+        match error {
+            SledError::Gone => Error::busy("the instance's VMM is gone"),
+            SledError::NoAnswer { .. } => Error::unavailable(error),
+            SledError::Busy(_) => Error::unavailable(error),
+            SledError::Refused(message) => Error::invalid(message),
+            SledError::Failed(_) => Error::unavailable(error),
+        }
+    }
+}
+
+/// A v2p mapping: where packets to a private address go.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct V2p {
+    pub virtual_ip: IpAddr,
+    pub virtual_mac: MacAddr,
+    pub sled_address: Ipv6Addr,
+    pub vni: Vni,
+}
+
+/// What a VMM is asked to become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VmmRequest {
+    Running,
+    Stopped,
+    Reboot,
+    MigrationTarget { source_propolis: std::net::SocketAddr },
+}
+
+/// Clients of sled agents, made as they are needed and kept.
+#[derive(Debug)]
+pub struct SledAgents {
+    underlay: BTreeMap<Ipv6Addr, String>,
+    connect: Duration,
+    request: Duration,
+    datastore: Arc<Datastore>,
+    clients: Mutex<HashMap<String, SledAgent>>,
+}
+
+impl SledAgents {
+    pub fn new(config: &DataplaneConfig, datastore: Arc<Datastore>) -> Self {
+        SledAgents {
+            underlay: config.underlay.clone(),
+            connect: Duration::from_millis(config.connect_timeout_ms),
+            request: Duration::from_millis(config.sled_timeout_ms),
+            datastore,
+            clients: Mutex::default(),
+        }
+    }
+
+    /// The agent of the sled with this id.
+    pub async fn agent(&self, sled_id: Uuid) -> Result<SledAgent, Error> {
+        let sled = self.datastore.sled_fetch(sled_id).await?;
+        Ok(self.agent_of(&sled))
+    }
+
+    /// The agent of a sled.
+    pub fn agent_of(&self, sled: &Sled) -> SledAgent {
+        let url = match sled.underlay_address.0 {
+            IpAddr::V6(ip) => match self.underlay.get(&ip) {
+                Some(url) => url.clone(),
+                None => format!("http://[{ip}]:{}", sled.port),
+            },
+            IpAddr::V4(ip) => format!("http://{ip}:{}", sled.port),
+        };
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients
+            .entry(url)
+            .or_insert_with_key(|url| SledAgent {
+                client: sled_agent_client::client(url, self.connect, self.request),
+            })
+            .clone()
+    }
+}
+
+/// One sled's agent.
+#[derive(Clone, Debug)]
+pub struct SledAgent {
+    client: sled_agent_client::Client,
+}
+
+fn external_ip_body(ip: &ExternalIp) -> Option<types::InstanceExternalIpBody> {
+    match ip.kind {
+        IpKind::Ephemeral => Some(types::InstanceExternalIpBody::Ephemeral(ip.ip.0)),
+        IpKind::Floating => Some(types::InstanceExternalIpBody::Floating(ip.ip.0)),
+        IpKind::Snat => None,
+    }
+}
+
+impl SledAgent {
+    /// Makes the sled ready to run a VMM; `body` is an `InstanceEnsureBody`.
+    pub async fn vmm_register(
+        &self,
+        vmm_id: Uuid,
+        body: serde_json::Value,
+    ) -> Result<VmmReport, SledError> {
+        let body: types::InstanceEnsureBody =
+            serde_json::from_value(body).map_err(|error| SledError::Failed(error.to_string()))?;
+        let state = self.client.vmm_register(&vmm_id, &body).await?.into_inner();
+        Ok(report(state))
+    }
+
+    /// Ends a VMM without further ado. Returns its last state, or none if the sled has no such
+    /// VMM.
+    pub async fn vmm_unregister(&self, vmm_id: Uuid) -> Result<Option<VmmReport>, SledError> {
+        let answer = self.client.vmm_unregister(&vmm_id).await?.into_inner();
+        Ok(answer.updated_runtime.map(report))
+    }
+
+    /// Asks a VMM to change its state. Returns the state that it is in then, if the sled says.
+    pub async fn vmm_put_state(
+        &self,
+        vmm_id: Uuid,
+        request: VmmRequest,
+    ) -> Result<Option<VmmReport>, SledError> {
+        let state = match request {
+            VmmRequest::Running => types::VmmStateRequested::Running,
+            VmmRequest::Stopped => types::VmmStateRequested::Stopped,
+            VmmRequest::Reboot => types::VmmStateRequested::Reboot,
+            VmmRequest::MigrationTarget { source_propolis } => {
+                types::VmmStateRequested::MigrationTarget(types::InstanceMigrationTargetParams {
+                    src_propolis_addr: source_propolis.to_string(),
+                })
+            }
+        };
+        let body = types::VmmPutStateBody { state };
+        let answer = self.client.vmm_put_state(&vmm_id, &body).await?.into_inner();
+        Ok(answer.updated_runtime.map(report))
+    }
+
+    /// A VMM's state.
+    pub async fn vmm_state(&self, vmm_id: Uuid) -> Result<VmmReport, SledError> {
+        Ok(report(self.client.vmm_get_state(&vmm_id).await?.into_inner()))
+    }
+
+    /// Lets a VMM's port take and send packets for an external address.
+    pub async fn add_external_ip(&self, vmm_id: Uuid, ip: &ExternalIp) -> Result<(), SledError> {
+        if let Some(body) = external_ip_body(ip) {
+            self.client.vmm_put_external_ip(&vmm_id, &body).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes an external address off a VMM's port.
+    pub async fn remove_external_ip(&self, vmm_id: Uuid, ip: &ExternalIp) -> Result<(), SledError> {
+        if let Some(body) = external_ip_body(ip) {
+            self.client.vmm_delete_external_ip(&vmm_id, &body).await?;
+        }
+        Ok(())
+    }
+
+    /// The sled's v2p mappings.
+    pub async fn v2p_list(&self) -> Result<Vec<V2p>, SledError> {
+        let listed = self.client.list_v2p().await?.into_inner();
+        listed.into_iter().map(read_v2p).collect()
+    }
+
+    /// Adds a v2p mapping, in place of any other of the same address.
+    pub async fn v2p_set(&self, mapping: &V2p) -> Result<(), SledError> {
+        self.client.set_v2p(&write_v2p(mapping)).await?;
+        Ok(())
+    }
+
+    /// Removes a v2p mapping.
+    pub async fn v2p_delete(&self, mapping: &V2p) -> Result<(), SledError> {
+        self.client.del_v2p(&write_v2p(mapping)).await?;
+        Ok(())
+    }
+}
+
+fn read_v2p(host: types::VirtualNetworkInterfaceHost) -> Result<V2p, SledError> {
+    Ok(V2p {
+        virtual_ip: host.virtual_ip,
+        virtual_mac: host.virtual_mac.parse().map_err(SledError::Failed)?,
+        sled_address: host.physical_host_ip,
+        vni: (*host.vni).try_into().map_err(SledError::Failed)?,
+    })
+}
+
+fn write_v2p(mapping: &V2p) -> types::VirtualNetworkInterfaceHost {
+    types::VirtualNetworkInterfaceHost {
+        virtual_ip: mapping.virtual_ip,
+        virtual_mac: types::MacAddr(mapping.virtual_mac.to_string()),
+        physical_host_ip: mapping.sled_address,
+        vni: types::Vni(mapping.vni.to_u32()),
+    }
+}
+
+fn report(state: types::SledVmmState) -> VmmReport {
+    let migration = |side: types::MigrationRuntimeState| MigrationReport {
+        migration_id: side.migration_id,
+        state: match side.state {
+            types::MigrationState::Pending => MigrationState::Pending,
+            types::MigrationState::InProgress => MigrationState::InProgress,
+            types::MigrationState::Failed => MigrationState::Failed,
+            types::MigrationState::Completed => MigrationState::Completed,
+        },
+        generation: (*side.r#gen) as i64,
+    };
+    VmmReport {
+        state: match state.vmm_state.state {
+            types::VmmState::Starting => VmmState::Starting,
+            types::VmmState::Running => VmmState::Running,
+            types::VmmState::Stopping => VmmState::Stopping,
+            types::VmmState::Stopped => VmmState::Stopped,
+            types::VmmState::Rebooting => VmmState::Rebooting,
+            types::VmmState::Migrating => VmmState::Migrating,
+            types::VmmState::Failed => VmmState::Failed,
+            types::VmmState::Destroyed => VmmState::Destroyed,
+        },
+        generation: (*state.vmm_state.r#gen) as i64,
+        time_updated: state.vmm_state.time_updated,
+        migration_in: state.migration_in.map(migration),
+        migration_out: state.migration_out.map(migration),
+    }
+}

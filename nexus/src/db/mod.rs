@@ -1,0 +1,84 @@
+//! The datastore: all SQL, a file for each family of tables.
+//!
+//! A method here is one transaction, or one statement. What it decides, it decides inside that
+//! transaction, at SERIALIZABLE, so that a check and the change that rests on it cannot come
+//! apart; what it returns is a row, or an error in the project's words. Which actor may ask is
+//! not known here, and nothing here talks to anything but the database.
+
+pub mod address;
+pub mod attach;
+pub mod auth;
+mod connection;
+pub mod disk;
+pub mod error;
+pub mod external_ip;
+pub mod instance;
+pub mod ip_pool;
+pub mod migrate;
+pub mod nat;
+pub mod network;
+pub mod paging;
+pub mod project;
+pub mod saga;
+pub mod sled;
+pub mod transaction;
+pub mod vmm;
+
+use crate::config::DatabaseConfig;
+use chrono::{DateTime, Timelike, Utc};
+use connection::Manager;
+use nexus_common::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What every method of the datastore hangs on.
+pub struct Datastore {
+    pool: bb8::Pool<Manager>,
+    log: slog::Logger,
+    /// Keeps the allocations of one pool apart within this process, to save retries.
+    pool_queues: address::PoolQueues,
+    /// Keeps writers of NAT entries apart within this process: they all update one counter.
+    nat_queue: tokio::sync::Mutex<()>,
+    retries: AtomicU64,
+}
+
+impl std::fmt::Debug for Datastore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Datastore").finish_non_exhaustive()
+    }
+}
+
+impl Datastore {
+    /// Makes the connection pool. Connections are opened as they are needed, so this succeeds
+    /// while the database is down.
+    pub async fn connect(config: &DatabaseConfig, log: slog::Logger) -> Result<Self, Error> {
+        let pool = bb8::Pool::builder()
+            .max_size(config.max_connections)
+            .connection_timeout(Duration::from_millis(config.acquire_timeout_ms))
+            // A ping on each checkout costs half of the throughput; a connection that broke is
+            // marked by whoever saw it break (see `connection`).
+            .test_on_check_out(false)
+            .build(Manager::new(&config.url))
+            .await
+            .map_err(Error::internal)?;
+        Ok(Datastore {
+            pool,
+            log,
+            pool_queues: Default::default(),
+            nat_queue: Default::default(),
+            retries: AtomicU64::new(0),
+        })
+    }
+
+    /// Transactions that were run again after a conflict, since the start of the process.
+    pub fn retries(&self) -> u64 {
+        self.retries.load(Ordering::Relaxed)
+    }
+}
+
+/// The time, to the microsecond: what the database keeps, so that an answer made from a new row
+/// equals one made from the stored row.
+pub(crate) fn now() -> DateTime<Utc> {
+    let now = Utc::now();
+    now.with_nanosecond(now.nanosecond() / 1000 * 1000).unwrap_or(now)
+}

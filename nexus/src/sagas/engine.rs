@@ -1,0 +1,273 @@
+//! Running sagas: new ones, and those that another process left unfinished.
+//!
+//! Each saga runs under a steno coordinator of its own, made for it and dropped with it. A
+//! coordinator keeps every saga that it ever ran, and runs their store's writes in one task; with
+//! one for each saga, memory does not grow with the sagas that were run, and no saga waits behind
+//! another's write. It costs a task and two channels.
+
+use super::store::Store;
+use super::{NexusSaga, SagaContext, registry};
+use crate::background::Activator;
+use crate::config::SagaConfig;
+use crate::dataplane::Dataplane;
+use crate::db::Datastore;
+use crate::db::saga::Owner;
+use chrono::TimeDelta;
+use db_model::Saga;
+use newtype_uuid::GenericUuid;
+use nexus_common::Error;
+use serde::Serialize;
+use slog::{Drain, Logger, error, info, o};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use steno::{
+    ActionRegistry, Dag, SagaDag, SagaId, SagaNodeEvent, SagaResult, SagaResultOk, SecClient,
+};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+/// The longest that a caller waits for a saga. The saga itself goes on.
+const WAIT: Duration = Duration::from_secs(25);
+/// Sagas that are taken over at once.
+const ADOPT_BATCH: i64 = 64;
+
+/// How a saga did not succeed.
+#[derive(Clone, Debug)]
+pub struct SagaFailure {
+    /// The node whose action failed; none if it was not a node's.
+    pub node: Option<String>,
+    pub error: Error,
+}
+
+impl From<SagaFailure> for Error {
+    fn from(failure: SagaFailure) -> Error {
+        failure.error
+    }
+}
+
+impl From<Error> for SagaFailure {
+    fn from(error: Error) -> Self {
+        SagaFailure { node: None, error }
+    }
+}
+
+/// Runs sagas, as one owner of sagas in the database.
+pub struct SagaEngine {
+    sec_id: Uuid,
+    nexus_id: Uuid,
+    lease: TimeDelta,
+    registry: Arc<ActionRegistry<NexusSaga>>,
+    datastore: Arc<Datastore>,
+    dataplane: Arc<Dataplane>,
+    v2p: Arc<Activator>,
+    log: Logger,
+    running: Arc<AtomicU64>,
+}
+
+impl std::fmt::Debug for SagaEngine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SagaEngine").field("sec_id", &self.sec_id).finish_non_exhaustive()
+    }
+}
+
+/// What steno starts from.
+enum Beginning {
+    New(Arc<SagaDag>),
+    Resumed(serde_json::Value, Vec<SagaNodeEvent>),
+}
+
+impl SagaEngine {
+    /// Registers a new owner of sagas. Each start of a process is a new one.
+    pub async fn new(
+        nexus_id: Uuid,
+        config: &SagaConfig,
+        datastore: Arc<Datastore>,
+        dataplane: Arc<Dataplane>,
+        v2p: Arc<Activator>,
+        log: &Logger,
+    ) -> Result<Self, Error> {
+        let sec_id = Uuid::new_v4();
+        let lease = TimeDelta::milliseconds(config.lease_ms as i64);
+        datastore.sec_create(sec_id, nexus_id, lease).await?;
+        Ok(SagaEngine {
+            sec_id,
+            nexus_id,
+            lease,
+            registry: Arc::new(registry()),
+            datastore,
+            dataplane,
+            v2p,
+            log: log.new(o!("component" => "sagas", "sec" => sec_id.to_string())),
+            running: Arc::default(),
+        })
+    }
+
+    /// Sagas that this process is running now.
+    pub fn running(&self) -> u64 {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// Extends the lease, which others respect until it is over.
+    pub async fn renew_lease(&self) -> Result<(), Error> {
+        self.datastore.sec_renew(self.sec_id, self.lease).await
+    }
+
+    /// Runs a new saga and waits for its outcome. A caller that goes away leaves it to finish;
+    /// one that has waited long gets a 503, and the saga goes on.
+    pub async fn run<P: Serialize>(
+        &self,
+        dag: Dag,
+        params: &P,
+    ) -> Result<SagaResultOk, SagaFailure> {
+        let params = serde_json::to_value(params).map_err(Error::internal)?;
+        let id = SagaId::new_v4();
+        let owner = Owner { sec_id: self.sec_id, adopt_generation: 1 };
+        let dag = Arc::new(SagaDag::new(dag, params));
+        let handle = self.spawn(id, owner, Beginning::New(dag));
+        match tokio::time::timeout(WAIT, handle).await {
+            Ok(Ok(result)) => outcome(result?),
+            Ok(Err(panic)) => Err(Error::internal(panic).into()),
+            Err(_) => Err(Error::busy("the operation takes long and is still going on").into()),
+        }
+    }
+
+    /// Takes over the sagas of earlier lives of this Nexus and of Nexuses whose lease is over.
+    /// Each is resumed on its own: one that cannot be does not keep the others. Returns how many
+    /// were taken.
+    pub async fn take_over(&self) -> Result<usize, Error> {
+        let mut taken = 0;
+        for sec in self.datastore.secs_to_succeed(self.sec_id, self.nexus_id).await? {
+            loop {
+                let sagas = self.datastore.sagas_adopt(sec, self.sec_id, ADOPT_BATCH).await?;
+                if sagas.is_empty() {
+                    break;
+                }
+                taken += sagas.len();
+                for saga in sagas {
+                    self.resume(saga);
+                }
+            }
+            self.datastore.sec_delete_if_idle(sec).await?;
+        }
+        Ok(taken)
+    }
+
+    fn resume(&self, saga: Saga) {
+        info!(self.log, "saga is resumed"; "saga" => %saga.id, "name" => &saga.name);
+        let datastore = self.datastore.clone();
+        let log = self.log.clone();
+        let owner = Owner { sec_id: self.sec_id, adopt_generation: saga.adopt_generation };
+        let run = self.runner(SagaId::from_untyped_uuid(saga.id), owner);
+        tokio::spawn(async move {
+            let events = loop {
+                match datastore.saga_events(saga.id).await {
+                    Ok(rows) => break rows,
+                    Err(error) => {
+                        error!(log, "saga's events cannot be read; trying again";
+                            "saga" => %saga.id, "error" => %error);
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                    }
+                }
+            };
+            let events: Result<Vec<SagaNodeEvent>, _> =
+                events.into_iter().map(|row| serde_json::from_value(row.event)).collect();
+            let result = match events {
+                Ok(events) => run.run(Beginning::Resumed(saga.dag, events)).await,
+                Err(error) => Err(Error::internal(error)),
+            };
+            if let Err(error) = result {
+                error!(log, "saga cannot be resumed"; "saga" => %saga.id, "error" => %error);
+            }
+        });
+    }
+
+    fn spawn(
+        &self,
+        id: SagaId,
+        owner: Owner,
+        beginning: Beginning,
+    ) -> JoinHandle<Result<SagaResult, Error>> {
+        let run = self.runner(id, owner);
+        tokio::spawn(async move { run.run(beginning).await })
+    }
+
+    fn runner(&self, id: SagaId, owner: Owner) -> Runner {
+        // steno writes whole parameters to its log below this level.
+        let quiet = slog::LevelFilter::new(self.log.clone(), slog::Level::Warning).fuse();
+        let store = Store { datastore: self.datastore.clone(), owner, log: self.log.clone() };
+        Runner {
+            id,
+            context: Arc::new(SagaContext {
+                saga_id: id.into_untyped_uuid(),
+                datastore: self.datastore.clone(),
+                dataplane: self.dataplane.clone(),
+                v2p: self.v2p.clone(),
+                log: self.log.clone(),
+            }),
+            registry: self.registry.clone(),
+            store: Arc::new(store),
+            log: Logger::root(quiet, o!()),
+            running: self.running.clone(),
+        }
+    }
+}
+
+/// One run of one saga.
+struct Runner {
+    id: SagaId,
+    context: Arc<SagaContext>,
+    registry: Arc<ActionRegistry<NexusSaga>>,
+    store: Arc<Store>,
+    log: Logger,
+    running: Arc<AtomicU64>,
+}
+
+impl Runner {
+    async fn run(self, beginning: Beginning) -> Result<SagaResult, Error> {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        let sec = steno::sec(self.log.clone(), self.store.clone());
+        let result = self.run_on(&sec, beginning).await;
+        sec.shutdown().await;
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        if let Ok(result) = &result {
+            self.report(result);
+        }
+        result
+    }
+
+    async fn run_on(&self, sec: &SecClient, beginning: Beginning) -> Result<SagaResult, Error> {
+        let (context, registry) = (self.context.clone(), self.registry.clone());
+        let result = match beginning {
+            Beginning::New(dag) => sec.saga_create(self.id, context, dag, registry).await,
+            Beginning::Resumed(dag, events) => {
+                sec.saga_resume(self.id, context, dag, registry, events).await
+            }
+        };
+        let result = result.map_err(|error| Error::unavailable(format!("saga: {error:#}")))?;
+        sec.saga_start(self.id).await.map_err(Error::internal)?;
+        Ok(result.await)
+    }
+
+    fn report(&self, result: &SagaResult) {
+        let log = &self.context.log;
+        match &result.kind {
+            Ok(_) => slog::debug!(log, "saga succeeded"; "saga" => %self.id),
+            Err(failure) if failure.undo_failure.is_some() => {
+                error!(log, "saga is stuck: an undo failed"; "saga" => %self.id,
+                    "node" => ?failure.error_node_name, "undo" => ?failure.undo_failure);
+            }
+            Err(failure) => {
+                info!(log, "saga was undone"; "saga" => %self.id,
+                    "node" => ?failure.error_node_name, "error" => ?failure.error_source);
+            }
+        }
+    }
+}
+
+fn outcome(result: SagaResult) -> Result<SagaResultOk, SagaFailure> {
+    result.kind.map_err(|failure| SagaFailure {
+        node: Some(failure.error_node_name.as_ref().to_string()),
+        error: failure.error_source.convert::<Error>().unwrap_or_else(Error::internal),
+    })
+}
