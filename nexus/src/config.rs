@@ -54,6 +54,17 @@ pub struct DatabaseConfig {
     pub acquire_timeout_ms: u64,
 }
 
+impl DatabaseConfig {
+    /// The database at this URL, with everything else as it is by default.
+    pub fn with_url(url: String) -> Self {
+        DatabaseConfig {
+            url,
+            max_connections: default_max_connections(),
+            acquire_timeout_ms: default_acquire_timeout_ms(),
+        }
+    }
+}
+
 /// The URL holds a password.
 impl std::fmt::Debug for DatabaseConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -180,6 +180,18 @@ impl Reply {
         assert!(message.contains(part), "{request}: {message}");
     }
 
+    /// Checks an answer that may be one of several, as that of a request that races with others:
+    /// an error among them must have what every error has. Returns the status.
+    #[track_caller]
+    pub fn one_of(&self, statuses: &[u16]) -> u16 {
+        let Reply { request, status, body, .. } = self;
+        assert!(statuses.contains(status), "{request}: {status}: {body:#}");
+        if *status >= 400 {
+            self.clone().message(*status);
+        }
+        *status
+    }
+
     /// The message of an error.
     #[track_caller]
     fn message(self, status: u16) -> String {
@@ -187,6 +199,9 @@ impl Reply {
         assert_eq!(self.body["request_id"].as_str(), id, "{}: {:#}", self.request, self.body);
         if status == 503 {
             assert!(self.headers.contains_key("retry-after"), "{}: when to retry?", self.request);
+            let message = self.body["message"].as_str().unwrap_or_default();
+            let said = message.contains("safe to retry") || message.contains("no longer reachable");
+            assert!(said, "{}: may I retry? {message}", self.request);
         }
         let body = self.expect(status);
         body["message"].as_str().expect("an error has a message").to_string()

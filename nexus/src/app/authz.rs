@@ -35,12 +35,23 @@ pub enum Action {
 pub enum Object {
     /// Pools, their links, silos: what operators see.
     Fleet,
-    Silo { id: Uuid },
-    Project { silo_id: Uuid, id: Uuid },
+    Silo {
+        id: Uuid,
+    },
+    Project {
+        silo_id: Uuid,
+        id: Uuid,
+    },
     /// What limited collaborators may change.
-    InProject { silo_id: Uuid, project_id: Uuid },
+    InProject {
+        silo_id: Uuid,
+        project_id: Uuid,
+    },
     /// What only full collaborators may change.
-    NetworkInProject { silo_id: Uuid, project_id: Uuid },
+    NetworkInProject {
+        silo_id: Uuid,
+        project_id: Uuid,
+    },
 }
 
 /// The roles of one user: the highest on each object.

@@ -59,9 +59,7 @@ fn check_size(size: ByteCount, block_size: u32, disk_type: DiskType) -> Result<(
         DiskType::Distributed if size > MAX_DISTRIBUTED => {
             invalid(format!("total size must be less than {MAX_DISTRIBUTED}"))
         }
-        DiskType::Local if size > MAX_LOCAL => {
-            invalid("requested size over 10 PiB".to_string())
-        }
+        DiskType::Local if size > MAX_LOCAL => invalid("requested size over 10 PiB".to_string()),
         _ => Ok(()),
     }
 }

@@ -51,9 +51,7 @@ impl Nexus {
         let project = self.project(opctx, project, Action::CreateChild).await?;
         check_description(&body.identity.description)?;
         let address = match body.address_allocator {
-            AddressAllocator::Explicit { ip } => {
-                AddressRequest::Explicit { ip, pool: legacy.pool }
-            }
+            AddressAllocator::Explicit { ip } => AddressRequest::Explicit { ip, pool: legacy.pool },
             AddressAllocator::Auto { pool_selector } => {
                 AddressRequest::Lowest(pool_request(pool_selector, &legacy))
             }
@@ -109,8 +107,11 @@ impl Nexus {
             now.instance_id == Some(instance.id) && now.state == IpState::Attaching
         };
         self.wait_while(ip.id, wanted).await?;
-        let params =
-            attach::Params { what: attach::Attach::Floating, ip_id: ip.id, instance_id: instance.id };
+        let params = attach::Params {
+            what: attach::Attach::Floating,
+            ip_id: ip.id,
+            instance_id: instance.id,
+        };
         let dag = attach::dag().map_err(Error::internal)?;
         let done = self.sagas.run(dag, &params).await?;
         done.saga_output().map_err(Error::internal)

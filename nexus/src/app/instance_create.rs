@@ -57,7 +57,9 @@ impl Nexus {
         let dag = instance_create::dag(start).map_err(Error::internal)?;
         match self.sagas.run(dag, &params).await {
             Ok(_) => {}
-            Err(failure) if failure.node.as_deref().is_some_and(|n| n != instance_create::RECORDS) => {
+            Err(failure)
+                if failure.node.as_deref().is_some_and(|n| n != instance_create::RECORDS) =>
+            {
                 warn!(opctx.log, "instance was created, but could not be started";
                     "instance" => %id, "error" => %failure.error);
             }
@@ -245,7 +247,8 @@ fn nic_requests(
             "An instance may not have more than {MAX_NICS} network interfaces"
         )));
     }
-    let one_vpc = list.first().is_some_and(|first| list.iter().all(|n| n.vpc_name == first.vpc_name));
+    let one_vpc =
+        list.first().is_some_and(|first| list.iter().all(|n| n.vpc_name == first.vpc_name));
     if !one_vpc {
         return Err(Error::invalid("All interfaces must be in the same VPC"));
     }

@@ -17,10 +17,9 @@ impl InstanceAndVmm {
                 VmmState::Running => InstanceState::Running,
                 VmmState::Rebooting => InstanceState::Rebooting,
                 VmmState::Migrating => InstanceState::Migrating,
-                VmmState::Stopping
-                | VmmState::Stopped
-                | VmmState::Failed
-                | VmmState::Destroyed => InstanceState::Stopping,
+                VmmState::Stopping | VmmState::Stopped | VmmState::Failed | VmmState::Destroyed => {
+                    InstanceState::Stopping
+                }
             },
             // The VMM's row is deleted after the instance's record has left it.
             (Stored::Vmm, None) => InstanceState::Stopping,

@@ -119,11 +119,7 @@ impl Nexus {
     }
 
     /// Deletes a pool that has no ranges.
-    pub async fn system_pool_delete(
-        &self,
-        opctx: &OpContext,
-        pool: NameOrId,
-    ) -> Result<(), Error> {
+    pub async fn system_pool_delete(&self, opctx: &OpContext, pool: NameOrId) -> Result<(), Error> {
         opctx.authorize_open(Action::Delete, Object::Fleet)?;
         let pool = self.datastore.pool_fetch(pool).await?;
         self.datastore.pool_delete(pool.id).await

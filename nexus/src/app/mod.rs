@@ -21,6 +21,7 @@ mod vmm;
 
 pub use context::{Actor, OpContext};
 pub use lookup::Selector;
+pub use user::{TOKEN_PREFIX, hash_token};
 
 use crate::background::{Activator, Driver};
 use crate::config::Config;
@@ -50,7 +51,7 @@ impl Nexus {
     pub async fn start(config: Config, log: Logger) -> Result<Arc<Self>, Error> {
         let datastore = Arc::new(Datastore::connect(&config.database, log.clone()).await?);
         datastore.check_schema().await?;
-        let dataplane = Arc::new(Dataplane::new(&config.dataplane, datastore.clone(), &log));
+        let dataplane = Arc::new(Dataplane::new(&config.dataplane, datastore.clone(), &log)?);
         let v2p = Arc::<Activator>::default();
         let sagas = SagaEngine::new(
             config.id,
@@ -62,11 +63,8 @@ impl Nexus {
         )
         .await?;
         let background = OnceLock::new();
-        let nexus =
-            Arc::new(Nexus { config, datastore, dataplane, sagas, background, v2p, log });
-        let driver = nexus
-            .background
-            .get_or_init(|| Driver::new(&nexus, nexus.v2p.clone()));
+        let nexus = Arc::new(Nexus { config, datastore, dataplane, sagas, background, v2p, log });
+        let driver = nexus.background.get_or_init(|| Driver::new(&nexus, nexus.v2p.clone()));
         driver.start(&nexus, &nexus.log);
         Ok(nexus)
     }

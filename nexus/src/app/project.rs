@@ -59,11 +59,7 @@ impl Nexus {
     }
 
     /// Deletes a project that holds nothing.
-    pub async fn project_delete(
-        &self,
-        opctx: &OpContext,
-        project: &NameOrId,
-    ) -> Result<(), Error> {
+    pub async fn project_delete(&self, opctx: &OpContext, project: &NameOrId) -> Result<(), Error> {
         let project = self.project(opctx, project, Action::Delete).await?;
         self.datastore.project_delete(project.id).await
     }

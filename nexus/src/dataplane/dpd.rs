@@ -1,16 +1,15 @@
 //! The switch daemon (dpd), with both address families behind one set of calls.
 
-use dpd_client::types;
-use nexus_common::MacAddr;
+use dpd_client::{Timeouts, types};
+use nexus_common::{Error, MacAddr, Vni};
 use std::net::{IpAddr, Ipv6Addr};
-use std::time::Duration;
 
 /// What a switch does with packets to an external address and port: send them to this sled,
 /// under this VNI, for this interface.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     pub sled_address: Ipv6Addr,
-    pub vni: u32,
+    pub vni: Vni,
     pub mac: MacAddr,
 }
 
@@ -52,8 +51,9 @@ const PAGE: std::num::NonZeroU32 = std::num::NonZeroU32::new(64).unwrap();
 
 impl Dpd {
     /// A client of the dpd at this base URL.
-    pub fn new(url: &str, connect: Duration, request: Duration) -> Self {
-        Dpd { client: dpd_client::client(url, connect, request) }
+    pub fn new(url: &str, timeouts: Timeouts) -> Result<Self, Error> {
+        let client = dpd_client::client(url, timeouts).map_err(Error::internal)?;
+        Ok(Dpd { client })
     }
 
     /// The mappings of an address, by lowest port.
@@ -105,7 +105,7 @@ impl Dpd {
         let target = types::NatTarget {
             internal_ip: mapping.target.sled_address,
             inner_mac: types::MacAddr { a: mapping.target.mac.bytes() },
-            vni: mapping.target.vni.into(),
+            vni: mapping.target.vni,
         };
         let (low, high) = (mapping.low, mapping.high);
         match ip {
@@ -139,7 +139,7 @@ impl Dpd {
 fn read_target(target: types::NatTarget) -> Result<Target, DpdError> {
     Ok(Target {
         sled_address: target.internal_ip,
-        vni: *target.vni,
+        vni: target.vni,
         mac: MacAddr::new(target.inner_mac.a),
     })
 }

@@ -13,6 +13,7 @@ pub mod vmm_spec;
 use crate::config::DataplaneConfig;
 use crate::db::Datastore;
 use nat::SwitchWorker;
+use nexus_common::Error;
 use sled::SledAgents;
 use slog::{Logger, o, warn};
 use std::net::IpAddr;
@@ -30,19 +31,23 @@ pub struct Dataplane {
 
 impl Dataplane {
     /// Starts a worker for each switch.
-    pub fn new(config: &DataplaneConfig, datastore: Arc<Datastore>, log: &Logger) -> Self {
+    pub fn new(
+        config: &DataplaneConfig,
+        datastore: Arc<Datastore>,
+        log: &Logger,
+    ) -> Result<Self, Error> {
         let log = log.new(o!("component" => "dataplane"));
         let switches = config
             .switches
             .iter()
             .map(|switch| SwitchWorker::start(switch, config, datastore.clone(), &log))
-            .collect();
-        Dataplane {
+            .collect::<Result<_, _>>()?;
+        Ok(Dataplane {
             switches,
             sleds: SledAgents::new(config, datastore),
             wait: Duration::from_millis(config.request_timeout_ms),
             log,
-        }
+        })
     }
 
     /// The workers of all switches.

@@ -14,8 +14,9 @@ use super::dpd::{Dpd, DpdError, Mapping, Target};
 use crate::config::{DataplaneConfig, NatMode, SwitchConfig};
 use crate::db::Datastore;
 use db_model::NatEntry;
+use dpd_client::Timeouts;
 use futures::StreamExt;
-use nexus_common::Error;
+use nexus_common::{Error, Vni};
 use slog::{Logger, debug, info, o, warn};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
@@ -89,12 +90,14 @@ impl SwitchWorker {
         config: &DataplaneConfig,
         datastore: Arc<Datastore>,
         log: &Logger,
-    ) -> Arc<Self> {
-        let connect = Duration::from_millis(config.connect_timeout_ms);
-        let request = Duration::from_millis(config.request_timeout_ms);
+    ) -> Result<Arc<Self>, Error> {
+        let timeouts = Timeouts {
+            connect: Duration::from_millis(config.connect_timeout_ms),
+            request: Duration::from_millis(config.request_timeout_ms),
+        };
         let worker = Arc::new(SwitchWorker {
             slot: switch.slot.clone(),
-            dpd: Dpd::new(&switch.url, connect, request),
+            dpd: Dpd::new(&switch.url, timeouts)?,
             mode: config.nat_mode,
             datastore,
             log: log.new(o!("switch" => switch.slot.clone())),
@@ -104,7 +107,7 @@ impl SwitchWorker {
             counters: SwitchCounters::default(),
         });
         tokio::spawn(worker.clone().run());
-        worker
+        Ok(worker)
     }
 
     /// `switch0` or `switch1`.
@@ -348,5 +351,9 @@ fn mapping_of(entry: &NatEntry) -> Option<Mapping> {
 }
 
 fn target(sled_address: Ipv6Addr, entry: &NatEntry) -> Option<Target> {
-    Some(Target { sled_address, vni: u32::try_from(entry.vni).ok()?, mac: entry.mac.0 })
+    Some(Target {
+        sled_address,
+        vni: Vni::try_from(u32::try_from(entry.vni).ok()?).ok()?,
+        mac: entry.mac.0,
+    })
 }

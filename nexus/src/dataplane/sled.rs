@@ -5,7 +5,8 @@ use crate::db::Datastore;
 use crate::db::vmm::{MigrationReport, VmmReport};
 use db_model::{ExternalIp, IpKind, MigrationState, Sled, VmmState};
 use nexus_common::{Error, MacAddr, Vni};
-use sled_agent_client::types;
+use nexus_internal_api::types as api;
+use sled_agent_client::{Timeouts, types};
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,10 +50,9 @@ impl From<sled_agent_client::Error<types::Error>> for SledError {
                     _ => SledError::Failed(format!("{status}: {}", body.message)),
                 }
             }
-            E::CommunicationError(error) => SledError::NoAnswer {
-                timeout: error.is_timeout(),
-                cause: format!("{error}"),
-            },
+            E::CommunicationError(error) => {
+                SledError::NoAnswer { timeout: error.is_timeout(), cause: format!("{error}") }
+            }
             E::UnexpectedResponse(response) if response.status().as_u16() == 503 => {
                 SledError::Busy("no reason given".to_string())
             }
@@ -96,8 +96,7 @@ pub enum VmmRequest {
 #[derive(Debug)]
 pub struct SledAgents {
     underlay: BTreeMap<Ipv6Addr, String>,
-    connect: Duration,
-    request: Duration,
+    timeouts: Timeouts,
     datastore: Arc<Datastore>,
     clients: Mutex<HashMap<String, SledAgent>>,
 }
@@ -106,8 +105,10 @@ impl SledAgents {
     pub fn new(config: &DataplaneConfig, datastore: Arc<Datastore>) -> Self {
         SledAgents {
             underlay: config.underlay.clone(),
-            connect: Duration::from_millis(config.connect_timeout_ms),
-            request: Duration::from_millis(config.sled_timeout_ms),
+            timeouts: Timeouts {
+                connect: Duration::from_millis(config.connect_timeout_ms),
+                request: Duration::from_millis(config.sled_timeout_ms),
+            },
             datastore,
             clients: Mutex::default(),
         }
@@ -116,11 +117,11 @@ impl SledAgents {
     /// The agent of the sled with this id.
     pub async fn agent(&self, sled_id: Uuid) -> Result<SledAgent, Error> {
         let sled = self.datastore.sled_fetch(sled_id).await?;
-        Ok(self.agent_of(&sled))
+        self.agent_of(&sled)
     }
 
     /// The agent of a sled.
-    pub fn agent_of(&self, sled: &Sled) -> SledAgent {
+    pub fn agent_of(&self, sled: &Sled) -> Result<SledAgent, Error> {
         let url = match sled.underlay_address.0 {
             IpAddr::V6(ip) => match self.underlay.get(&ip) {
                 Some(url) => url.clone(),
@@ -129,12 +130,13 @@ impl SledAgents {
             IpAddr::V4(ip) => format!("http://{ip}:{}", sled.port),
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients
-            .entry(url)
-            .or_insert_with_key(|url| SledAgent {
-                client: sled_agent_client::client(url, self.connect, self.request),
-            })
-            .clone()
+        if let Some(agent) = clients.get(&url) {
+            return Ok(agent.clone());
+        }
+        let client = sled_agent_client::client(&url, self.timeouts).map_err(Error::internal)?;
+        let agent = SledAgent { client };
+        clients.insert(url, agent.clone());
+        Ok(agent)
     }
 }
 
@@ -217,7 +219,7 @@ impl SledAgent {
     /// The sled's v2p mappings.
     pub async fn v2p_list(&self) -> Result<Vec<V2p>, SledError> {
         let listed = self.client.list_v2p().await?.into_inner();
-        listed.into_iter().map(read_v2p).collect()
+        Ok(listed.into_iter().map(read_v2p).collect())
     }
 
     /// Adds a v2p mapping, in place of any other of the same address.
@@ -233,49 +235,53 @@ impl SledAgent {
     }
 }
 
-fn read_v2p(host: types::VirtualNetworkInterfaceHost) -> Result<V2p, SledError> {
-    Ok(V2p {
+fn read_v2p(host: types::VirtualNetworkInterfaceHost) -> V2p {
+    V2p {
         virtual_ip: host.virtual_ip,
-        virtual_mac: host.virtual_mac.parse().map_err(SledError::Failed)?,
+        virtual_mac: host.virtual_mac,
         sled_address: host.physical_host_ip,
-        vni: (*host.vni).try_into().map_err(SledError::Failed)?,
-    })
+        vni: host.vni,
+    }
 }
 
 fn write_v2p(mapping: &V2p) -> types::VirtualNetworkInterfaceHost {
     types::VirtualNetworkInterfaceHost {
         virtual_ip: mapping.virtual_ip,
-        virtual_mac: types::MacAddr(mapping.virtual_mac.to_string()),
+        virtual_mac: mapping.virtual_mac,
         physical_host_ip: mapping.sled_address,
-        vni: types::Vni(mapping.vni.to_u32()),
+        vni: mapping.vni,
     }
 }
 
-fn report(state: types::SledVmmState) -> VmmReport {
-    let migration = |side: types::MigrationRuntimeState| MigrationReport {
+fn migration_report(side: api::MigrationRuntimeState) -> MigrationReport {
+    MigrationReport {
         migration_id: side.migration_id,
         state: match side.state {
-            types::MigrationState::Pending => MigrationState::Pending,
-            types::MigrationState::InProgress => MigrationState::InProgress,
-            types::MigrationState::Failed => MigrationState::Failed,
-            types::MigrationState::Completed => MigrationState::Completed,
+            api::MigrationState::Pending => MigrationState::Pending,
+            api::MigrationState::InProgress => MigrationState::InProgress,
+            api::MigrationState::Failed => MigrationState::Failed,
+            api::MigrationState::Completed => MigrationState::Completed,
         },
-        generation: (*side.r#gen) as i64,
-    };
+        generation: side.generation.to_stored(),
+    }
+}
+
+/// What a sled reports, in the words of the database.
+pub fn report(state: api::SledVmmState) -> VmmReport {
     VmmReport {
         state: match state.vmm_state.state {
-            types::VmmState::Starting => VmmState::Starting,
-            types::VmmState::Running => VmmState::Running,
-            types::VmmState::Stopping => VmmState::Stopping,
-            types::VmmState::Stopped => VmmState::Stopped,
-            types::VmmState::Rebooting => VmmState::Rebooting,
-            types::VmmState::Migrating => VmmState::Migrating,
-            types::VmmState::Failed => VmmState::Failed,
-            types::VmmState::Destroyed => VmmState::Destroyed,
+            api::VmmState::Starting => VmmState::Starting,
+            api::VmmState::Running => VmmState::Running,
+            api::VmmState::Stopping => VmmState::Stopping,
+            api::VmmState::Stopped => VmmState::Stopped,
+            api::VmmState::Rebooting => VmmState::Rebooting,
+            api::VmmState::Migrating => VmmState::Migrating,
+            api::VmmState::Failed => VmmState::Failed,
+            api::VmmState::Destroyed => VmmState::Destroyed,
         },
-        generation: (*state.vmm_state.r#gen) as i64,
+        generation: state.vmm_state.generation.to_stored(),
         time_updated: state.vmm_state.time_updated,
-        migration_in: state.migration_in.map(migration),
-        migration_out: state.migration_out.map(migration),
+        migration_in: state.migration_in.map(migration_report),
+        migration_out: state.migration_out.map(migration_report),
     }
 }

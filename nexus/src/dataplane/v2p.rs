@@ -69,7 +69,8 @@ impl Dataplane {
         sled: &db_model::Sled,
         intended: &BTreeSet<V2p>,
     ) -> Result<(usize, usize), SledError> {
-        let agent = self.sleds.agent_of(sled);
+        let agent =
+            self.sleds.agent_of(sled).map_err(|error| SledError::Failed(error.to_string()))?;
         let held: BTreeSet<V2p> = agent
             .v2p_list()
             .await?

@@ -96,12 +96,12 @@ fn nic(with: &NicWithNetwork) -> Value {
 }
 
 fn ip_config(nic: &NetworkInterface, subnet: &db_model::VpcSubnet) -> Value {
-    let v4 = nic.ipv4.map(|ip| {
-        json!({ "ip": ip.0, "subnet": subnet.ipv4_block, "transit_ips": nic.transit_ips_v4 })
-    });
-    let v6 = nic.ipv6.map(|ip| {
-        json!({ "ip": ip.0, "subnet": subnet.ipv6_block, "transit_ips": nic.transit_ips_v6 })
-    });
+    let v4 = nic.ipv4.map(
+        |ip| json!({ "ip": ip.0, "subnet": subnet.ipv4_block, "transit_ips": nic.transit_ips_v4 }),
+    );
+    let v6 = nic.ipv6.map(
+        |ip| json!({ "ip": ip.0, "subnet": subnet.ipv6_block, "transit_ips": nic.transit_ips_v6 }),
+    );
     match (v4, v6) {
         (Some(v4), Some(v6)) => json!({ "type": "dual_stack", "value": { "v4": v4, "v6": v6 } }),
         (Some(v4), None) => json!({ "type": "v4", "value": v4 }),

@@ -25,7 +25,9 @@ use uuid::Uuid;
 pub enum Attach {
     Floating,
     /// From this pool, under the id in the parameters.
-    Ephemeral { pool: PoolRequest },
+    Ephemeral {
+        pool: PoolRequest,
+    },
 }
 
 /// The saga's parameters.
@@ -89,11 +91,8 @@ async fn nat(sagactx: ActionContext<NexusSaga>) -> Result<Option<Uuid>, ActionEr
     else {
         return Ok(None);
     };
-    let entry = ctx
-        .datastore
-        .nat_add(ctx.saga_id, ip.id, instance_id, location)
-        .await
-        .map_err(failed)?;
+    let entry =
+        ctx.datastore.nat_add(ctx.saga_id, ip.id, instance_id, location).await.map_err(failed)?;
     ctx.dataplane.push_nat(&[ip.ip.0]).await;
     Ok(entry)
 }

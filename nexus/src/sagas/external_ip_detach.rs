@@ -25,9 +25,13 @@ use uuid::Uuid;
 /// What to detach.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Detach {
-    Floating { ip_id: Uuid },
+    Floating {
+        ip_id: Uuid,
+    },
     /// The one of this version, or the only one.
-    Ephemeral { version: Option<IpVersion> },
+    Ephemeral {
+        version: Option<IpVersion>,
+    },
 }
 
 /// The saga's parameters.
@@ -92,8 +96,7 @@ async fn undo_begin(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Err
 async fn nat(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
     let ctx = sagactx.user_data();
     if let Begun::Moving { ip, .. } = sagactx.lookup("begin")? {
-        let addresses =
-            ctx.datastore.nat_remove_ip(ctx.saga_id, ip.id).await.map_err(failed)?;
+        let addresses = ctx.datastore.nat_remove_ip(ctx.saga_id, ip.id).await.map_err(failed)?;
         ctx.dataplane.push_nat(&addresses).await;
     }
     Ok(())
@@ -130,9 +133,8 @@ async fn port(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
         return Ok(());
     };
     let ip: &ExternalIp = &ip;
-    let call = |agent: SledAgent| async move {
-        agent.remove_external_ip(location.vmm_id, ip).await
-    };
+    let call =
+        |agent: SledAgent| async move { agent.remove_external_ip(location.vmm_id, ip).await };
     match call_sled(ctx, location, instance_id, Some(PORT_TRIES), call).await {
         SledOutcome::Done(()) | SledOutcome::VmmGone => Ok(()),
         SledOutcome::GaveUp(error) => Err(failed(Error::unavailable(error))),

@@ -98,11 +98,8 @@ async fn undo_begin(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Err
 async fn nat(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
     let ctx = sagactx.user_data();
     let vmm: Vmm = sagactx.lookup("vmm")?;
-    let addresses = ctx
-        .datastore
-        .nat_add_all(vmm.instance_id, vmm.id, vmm.sled_id)
-        .await
-        .map_err(failed)?;
+    let addresses =
+        ctx.datastore.nat_add_all(vmm.instance_id, vmm.id, vmm.sled_id).await.map_err(failed)?;
     ctx.dataplane.push_nat(&addresses).await;
     Ok(())
 }
@@ -182,9 +179,8 @@ async fn run(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
     let ctx = sagactx.user_data();
     let vmm: Vmm = sagactx.lookup("vmm")?;
     ctx.v2p.activate();
-    let call = |agent: SledAgent| async move {
-        agent.vmm_put_state(vmm.id, VmmRequest::Running).await
-    };
+    let call =
+        |agent: SledAgent| async move { agent.vmm_put_state(vmm.id, VmmRequest::Running).await };
     let at = location(&vmm);
     match call_sled(ctx, at, vmm.instance_id, Some(REGISTER_TRIES), call).await {
         SledOutcome::Done(None) => Ok(()),

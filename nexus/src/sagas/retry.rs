@@ -69,7 +69,7 @@ where
                 Err(error @ SledError::Refused(_)) => return SledOutcome::GaveUp(error),
                 Err(error) => {
                     // The agent has no words for "no such VMM" in some calls: it is asked.
-                    if agent.vmm_state(at.vmm_id).await == Err(SledError::Gone) {
+                    if matches!(agent.vmm_state(at.vmm_id).await, Err(SledError::Gone)) {
                         return SledOutcome::VmmGone;
                     }
                     error
@@ -94,9 +94,7 @@ where
 async fn is_current(ctx: &SagaContext, at: Location, instance_id: uuid::Uuid) -> bool {
     match ctx.datastore.vmm_fetch(at.vmm_id).await {
         Ok(vmm) => {
-            vmm.time_deleted.is_none()
-                && !vmm.state.is_terminal()
-                && vmm.instance_id == instance_id
+            vmm.time_deleted.is_none() && !vmm.state.is_terminal() && vmm.instance_id == instance_id
         }
         Err(Error::NotFound { .. }) => false,
         // The database cannot be asked: assume that nothing has changed.

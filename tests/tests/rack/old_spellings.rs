@@ -13,8 +13,57 @@ async fn old_client(rack: &TestRack) -> Client {
     client
 }
 
+/// As a user of the first releases would have typed it: a disk, an address of a further pool, and
+/// an instance that is created with both and with an ephemeral address.
 #[tokio::test]
-async fn the_whole_session() {
+async fn the_first_session() {
+    let rack = TestRack::start().await;
+    rack.pool("lab", "192.168.20.40", "192.168.20.60").await;
+    let client = old_client(&rack).await;
+
+    let body = json!({
+        "name": "bookworm-boot", "description": "a disk", "size": 1_u64 << 30,
+        "disk_source": {"type": "blank", "block_size": 512},
+    });
+    let disk = client.post("/v1/disks?project=murphy", body).await.expect(201);
+    let body = json!({"name": "floater", "description": "a floater", "address": "192.168.20.47"});
+    let floater = client.post(FIPS, body).await.expect(201);
+    assert_eq!(floater["ip"], "192.168.20.47");
+    let body = json!({
+        "name": "myinst",
+        "description": "my inst",
+        "hostname": "myinst",
+        "memory": 1_073_741_824,
+        "ncpus": 2,
+        "disks": [{"type": "attach", "name": "bookworm-boot"}],
+        "external_ips": [
+            {"type": "ephemeral"},
+            {"type": "floating", "floating_ip_name": "floater"},
+        ],
+    });
+    let instance = client.post("/v1/instances?project=murphy", body).await.expect(201);
+    rack.state_reached(&instance, "running").await;
+
+    let path = "/v1/disks/bookworm-boot?project=murphy";
+    let attached = json!({"state": "attached", "instance": instance["id"]});
+    let now = client.get(path).await.expect(200);
+    assert_eq!((&now["id"], &now["state"]), (&disk["id"], &attached));
+    let addresses = rack.external_ips(&instance).await;
+    let of_kind = |kind: &str| addresses.iter().find(|ip| ip["kind"] == kind).expect(kind);
+    assert_eq!(addresses.len(), 2);
+    assert_eq!(of_kind("floating")["id"], floater["id"]);
+    let default = rack.get("/v1/ip-pools/default").await.expect(200);
+    assert_eq!(of_kind("ephemeral")["ip_pool_id"], default["id"], "of the default pool");
+    for address in &addresses {
+        assert!(rack.delivers_now(address, &instance).await, "{address}");
+    }
+    let out = rack.outbound(&instance).await;
+    assert_eq!((&out["source_ip"], &out["kind"]), (&json!("192.168.20.47"), &json!("floating")));
+    rack.settled().await;
+}
+
+#[tokio::test]
+async fn a_later_session() {
     let rack = TestRack::start().await;
     rack.pool("pool-b", "10.1.0.0", "10.1.0.9").await;
     let client = old_client(&rack).await;
@@ -104,10 +153,32 @@ async fn contradictions_are_refused() {
             "cannot specify both `pool` and `ip_version`; `ip_version` is only used when \
              allocating from the default pool",
         ),
+        (
+            json!({"address": "10.0.0.1", "ip": "10.0.0.2"}),
+            "cannot specify both `address` and `ip`",
+        ),
+        (
+            json!({"ip": "10.0.0.1", "address_allocator": {"type": "auto"}}),
+            "cannot specify both `ip` and `address_allocator`",
+        ),
     ] {
         let body = json!({"name": "f", "description": ""});
         let body = nexus_tests::make::with(body, spelling);
         client.post(FIPS, body).await.refused_about(400, message);
+    }
+    for (external_ip, message) in [
+        (
+            json!({"type": "ephemeral", "pool": "default", "ip_version": "v4"}),
+            "cannot specify both `pool` and `ip_version`",
+        ),
+        (
+            json!({"type": "floating", "floating_ip_name": "f", "floating_ip": "g"}),
+            "cannot specify both `floating_ip_name` and `floating_ip`",
+        ),
+    ] {
+        let mut body = nexus_tests::make::instance_body("web");
+        body["external_ips"] = json!([external_ip]);
+        client.post("/v1/instances?project=murphy", body).await.refused_about(400, message);
     }
     // The pool that is named must be the address's own.
     rack.pool("pool-b", "10.1.0.0", "10.1.0.9").await;

@@ -1,0 +1,598 @@
+//! The external API.
+
+use super::authn::opctx;
+use super::views;
+use crate::app::authz::Action;
+use crate::app::{Nexus, Selector};
+use dropshot::{
+    ApiDescription, ApiDescriptionBuildErrors, HttpError, HttpResponseAccepted,
+    HttpResponseCreated, HttpResponseDeleted, HttpResponseOk, HttpResponseUpdatedNoContent, Path,
+    Query, RequestContext, ResultsPage, TypedBody,
+};
+use nexus_api::api::{NexusExternalApi, nexus_external_api_mod};
+use nexus_api::compat::CompatBody;
+use nexus_api::paging::{
+    AddressPage, IdPage, ListByAddress, ListById, ListByNameOrId, NameOrIdPage,
+};
+use nexus_api::types::*;
+use nexus_common::Error;
+use std::sync::Arc;
+
+/// The API, ready to be served.
+pub(super) fn api() -> Result<ApiDescription<Arc<Nexus>>, ApiDescriptionBuildErrors> {
+    nexus_external_api_mod::api_description::<External>()
+}
+
+/// Turns rows into views, where a view may fail.
+fn each<R, V>(rows: Vec<R>, view: impl Fn(R) -> Result<V, Error>) -> Result<Vec<V>, Error> {
+    rows.into_iter().map(view).collect()
+}
+
+enum External {}
+
+type Ctx = RequestContext<Arc<Nexus>>;
+
+impl NexusExternalApi for External {
+    type Context = Arc<Nexus>;
+
+    async fn current_user_view(rqctx: Ctx) -> Result<HttpResponseOk<CurrentUser>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let actor = rqctx.context().current_user(&opctx)?;
+        Ok(HttpResponseOk(views::current_user(actor)))
+    }
+
+    async fn project_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<Project>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().project_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::project).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn project_create(
+        rqctx: Ctx,
+        body: TypedBody<ProjectCreate>,
+    ) -> Result<HttpResponseCreated<Project>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().project_create(&opctx, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::project(row)))
+    }
+
+    async fn project_view(
+        rqctx: Ctx,
+        path: Path<ProjectPath>,
+    ) -> Result<HttpResponseOk<Project>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let project = path.into_inner().project;
+        let row = rqctx.context().project(&opctx, &project, Action::Read).await?;
+        Ok(HttpResponseOk(views::project(row)))
+    }
+
+    async fn project_update(
+        rqctx: Ctx,
+        path: Path<ProjectPath>,
+        body: TypedBody<ProjectUpdate>,
+    ) -> Result<HttpResponseOk<Project>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let project = path.into_inner().project;
+        let row = rqctx.context().project_update(&opctx, &project, body.into_inner()).await?;
+        Ok(HttpResponseOk(views::project(row)))
+    }
+
+    async fn project_delete(
+        rqctx: Ctx,
+        path: Path<ProjectPath>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        rqctx.context().project_delete(&opctx, &path.into_inner().project).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn floating_ip_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<FloatingIp>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx
+            .context()
+            .floating_ip_list(&opctx, &page.selector.project, page.by.clone())
+            .await?;
+        let items = rows.into_iter().map(views::floating_ip).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn floating_ip_create(
+        rqctx: Ctx,
+        query: Query<ProjectSelector>,
+        body: CompatBody<FloatingIpCreate>,
+    ) -> Result<HttpResponseCreated<FloatingIp>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let (body, legacy) = body.into_parts();
+        let project = query.into_inner().project;
+        let row = rqctx.context().floating_ip_create(&opctx, &project, body, legacy).await?;
+        Ok(HttpResponseCreated(views::floating_ip(row)))
+    }
+
+    async fn floating_ip_view(
+        rqctx: Ctx,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<FloatingIp>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().floating_ip, query.into_inner().project);
+        let row = rqctx.context().floating_ip(&opctx, &selector, Action::Read).await?;
+        Ok(HttpResponseOk(views::floating_ip(row)))
+    }
+
+    async fn floating_ip_update(
+        rqctx: Ctx,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<FloatingIpUpdate>,
+    ) -> Result<HttpResponseOk<FloatingIp>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().floating_ip, query.into_inner().project);
+        let body = body.into_inner();
+        let row = rqctx.context().floating_ip_update(&opctx, &selector, body).await?;
+        Ok(HttpResponseOk(views::floating_ip(row)))
+    }
+
+    async fn floating_ip_delete(
+        rqctx: Ctx,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().floating_ip, query.into_inner().project);
+        rqctx.context().floating_ip_delete(&opctx, &selector).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn floating_ip_attach(
+        rqctx: Ctx,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<FloatingIpAttach>,
+    ) -> Result<HttpResponseAccepted<FloatingIp>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().floating_ip, query.into_inner().project);
+        let FloatingIpAttach { kind: FloatingIpParentKind::Instance, parent } = body.into_inner();
+        let row = rqctx.context().floating_ip_attach(&opctx, &selector, &parent).await?;
+        Ok(HttpResponseAccepted(views::floating_ip(row)))
+    }
+
+    async fn floating_ip_detach(
+        rqctx: Ctx,
+        path: Path<FloatingIpPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<FloatingIp>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().floating_ip, query.into_inner().project);
+        let row = rqctx.context().floating_ip_detach(&opctx, &selector).await?;
+        Ok(HttpResponseAccepted(views::floating_ip(row)))
+    }
+
+    async fn instance_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Instance>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows =
+            rqctx.context().instance_list(&opctx, &page.selector.project, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::instance).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn instance_create(
+        rqctx: Ctx,
+        query: Query<ProjectSelector>,
+        body: CompatBody<InstanceCreate>,
+    ) -> Result<HttpResponseCreated<Instance>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let (body, legacy) = body.into_parts();
+        let project = query.into_inner().project;
+        let found = rqctx.context().instance_create(&opctx, &project, body, legacy).await?;
+        Ok(HttpResponseCreated(views::instance(found)))
+    }
+
+    async fn instance_view(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<Instance>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let found = rqctx.context().instance(&opctx, &selector, Action::Read).await?;
+        Ok(HttpResponseOk(views::instance(found)))
+    }
+
+    async fn instance_delete(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        rqctx.context().instance_delete(&opctx, &selector).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn instance_start(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Instance>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let found = rqctx.context().instance_start(&opctx, &selector).await?;
+        Ok(HttpResponseAccepted(views::instance(found)))
+    }
+
+    async fn instance_stop(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Instance>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let found = rqctx.context().instance_stop(&opctx, &selector).await?;
+        Ok(HttpResponseAccepted(views::instance(found)))
+    }
+
+    async fn instance_reboot(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Instance>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let found = rqctx.context().instance_reboot(&opctx, &selector).await?;
+        Ok(HttpResponseAccepted(views::instance(found)))
+    }
+
+    async fn instance_external_ip_list(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<ResultsPage<ExternalIp>>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let rows = rqctx.context().instance_external_ip_list(&opctx, &selector).await?;
+        let items = rows.into_iter().map(views::external_ip).collect();
+        Ok(HttpResponseOk(ResultsPage { items, next_page: None }))
+    }
+
+    async fn instance_ephemeral_ip_attach(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: CompatBody<EphemeralIpCreate>,
+    ) -> Result<HttpResponseAccepted<ExternalIp>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let (body, legacy) = body.into_parts();
+        let pool = body.pool_selector;
+        let row = rqctx.context().ephemeral_ip_attach(&opctx, &selector, pool, legacy).await?;
+        Ok(HttpResponseAccepted(views::external_ip(row)))
+    }
+
+    async fn instance_ephemeral_ip_detach(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<EphemeralIpDetachSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let EphemeralIpDetachSelector { project, ip_version } = query.into_inner();
+        let selector = Selector::new(path.into_inner().instance, project);
+        rqctx.context().ephemeral_ip_detach(&opctx, &selector, ip_version).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn instance_network_interface_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<InstanceSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<InstanceNetworkInterface>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let InstanceSelector { project, instance } = page.selector.clone();
+        let selector = Selector::new(instance, project);
+        let rows = rqctx.context().nic_list(&opctx, &selector, page.by.clone()).await?;
+        Ok(HttpResponseOk(page.results(each(rows, views::nic)?)?))
+    }
+
+    async fn instance_network_interface_view(
+        rqctx: Ctx,
+        path: Path<InterfacePath>,
+        query: Query<OptionalInstanceSelector>,
+    ) -> Result<HttpResponseOk<InstanceNetworkInterface>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let interface = path.into_inner().interface;
+        let OptionalInstanceSelector { project, instance } = query.into_inner();
+        let row = rqctx
+            .context()
+            .network_interface(&opctx, &interface, instance, project, Action::Read)
+            .await?;
+        Ok(HttpResponseOk(views::nic(row)?))
+    }
+
+    async fn disk_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Disk>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows =
+            rqctx.context().disk_list(&opctx, &page.selector.project, page.by.clone()).await?;
+        let items = each(rows, views::disk)?;
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn disk_create(
+        rqctx: Ctx,
+        query: Query<ProjectSelector>,
+        body: CompatBody<DiskCreate>,
+    ) -> Result<HttpResponseCreated<Disk>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let (body, _) = body.into_parts();
+        let project = query.into_inner().project;
+        let row = rqctx.context().disk_create(&opctx, &project, body).await?;
+        Ok(HttpResponseCreated(views::disk(row)?))
+    }
+
+    async fn disk_view(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<Disk>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        let row = rqctx.context().disk(&opctx, &selector, Action::Read).await?;
+        Ok(HttpResponseOk(views::disk(row)?))
+    }
+
+    async fn disk_delete(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        rqctx.context().disk_delete(&opctx, &selector).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn vpc_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Vpc>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows =
+            rqctx.context().vpc_list(&opctx, &page.selector.project, page.by.clone()).await?;
+        let items = each(rows, views::vpc)?;
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn vpc_view(
+        rqctx: Ctx,
+        path: Path<VpcPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<Vpc>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().vpc, query.into_inner().project);
+        let row = rqctx.context().vpc(&opctx, &selector, Action::Read).await?;
+        Ok(HttpResponseOk(views::vpc(row)?))
+    }
+
+    async fn vpc_subnet_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<VpcSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<VpcSubnet>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let VpcSelector { project, vpc } = page.selector.clone();
+        let selector = Selector::new(vpc, project);
+        let rows = rqctx.context().subnet_list(&opctx, &selector, page.by.clone()).await?;
+        Ok(HttpResponseOk(page.results(each(rows, views::subnet)?)?))
+    }
+
+    async fn vpc_subnet_view(
+        rqctx: Ctx,
+        path: Path<SubnetPath>,
+        query: Query<OptionalVpcSelector>,
+    ) -> Result<HttpResponseOk<VpcSubnet>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let subnet = path.into_inner().subnet;
+        let OptionalVpcSelector { project, vpc } = query.into_inner();
+        let row = rqctx.context().subnet(&opctx, &subnet, vpc, project, Action::Read).await?;
+        Ok(HttpResponseOk(views::subnet(row)?))
+    }
+
+    async fn ip_pool_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<SiloIpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloIpPool>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().silo_pool_list(&opctx, &page.selector, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::silo_ip_pool).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn ip_pool_view(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<SiloIpPool>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let found = rqctx.context().silo_pool(&opctx, path.into_inner().pool).await?;
+        Ok(HttpResponseOk(views::silo_ip_pool(found)))
+    }
+
+    async fn system_ip_pool_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<IpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPool>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows =
+            rqctx.context().system_pool_list(&opctx, &page.selector, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::ip_pool).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn system_ip_pool_create(
+        rqctx: Ctx,
+        body: TypedBody<IpPoolCreate>,
+    ) -> Result<HttpResponseCreated<IpPool>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().system_pool_create(&opctx, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::ip_pool(row)))
+    }
+
+    async fn system_ip_pool_view(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<IpPool>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        let row = rqctx.context().system_pool(&opctx, pool).await?;
+        Ok(HttpResponseOk(views::ip_pool(row)))
+    }
+
+    async fn system_ip_pool_update(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpPoolUpdate>,
+    ) -> Result<HttpResponseOk<IpPool>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        let row = rqctx.context().system_pool_update(&opctx, pool, body.into_inner()).await?;
+        Ok(HttpResponseOk(views::ip_pool(row)))
+    }
+
+    async fn system_ip_pool_delete(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        rqctx.context().system_pool_delete(&opctx, pool).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn system_ip_pool_range_list(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+        query: Query<ListByAddress>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPoolRange>>, HttpError> {
+        let page = AddressPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        let rows = rqctx.context().pool_range_list(&opctx, pool, page.by.clone()).await?;
+        let items = each(rows, views::pool_range)?;
+        Ok(HttpResponseOk(page.results(items, |item| item.range.first())?))
+    }
+
+    async fn system_ip_pool_range_add(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpRange>,
+    ) -> Result<HttpResponseCreated<IpPoolRange>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        let row = rqctx.context().pool_range_add(&opctx, pool, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::pool_range(row)?))
+    }
+
+    async fn system_ip_pool_range_remove(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpRange>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        rqctx.context().pool_range_remove(&opctx, pool, body.into_inner()).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn system_ip_pool_silo_list(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPoolSiloLink>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        let rows = rqctx.context().pool_silo_list(&opctx, pool, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::pool_link).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &IpPoolSiloLink| item.silo_id)?))
+    }
+
+    async fn system_ip_pool_silo_link(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpPoolLinkSilo>,
+    ) -> Result<HttpResponseCreated<IpPoolSiloLink>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        let row = rqctx.context().pool_silo_link(&opctx, pool, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::pool_link(row)))
+    }
+
+    async fn system_ip_pool_silo_update(
+        rqctx: Ctx,
+        path: Path<IpPoolSiloPath>,
+        body: TypedBody<IpPoolSiloUpdate>,
+    ) -> Result<HttpResponseOk<IpPoolSiloLink>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let IpPoolSiloPath { pool, silo } = path.into_inner();
+        let is_default = body.into_inner().is_default;
+        let row = rqctx.context().pool_silo_update(&opctx, pool, silo, is_default).await?;
+        Ok(HttpResponseOk(views::pool_link(row)))
+    }
+
+    async fn system_ip_pool_silo_unlink(
+        rqctx: Ctx,
+        path: Path<IpPoolSiloPath>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let IpPoolSiloPath { pool, silo } = path.into_inner();
+        rqctx.context().pool_silo_unlink(&opctx, pool, silo).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn system_ip_pool_utilization_view(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<IpPoolUtilization>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        let of = rqctx.context().pool_utilization(&opctx, pool).await?;
+        Ok(HttpResponseOk(views::utilization(of)))
+    }
+
+    async fn silo_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<Silo>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().silo_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::silo).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn silo_view(
+        rqctx: Ctx,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<Silo>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().silo(&opctx, path.into_inner().silo).await?;
+        Ok(HttpResponseOk(views::silo(row)))
+    }
+}

@@ -1,0 +1,75 @@
+//! The servers: authenticate, parse, call the application, shape the view. No rules.
+
+mod authn;
+mod external;
+mod internal;
+mod operator;
+mod views;
+
+use crate::app::Nexus;
+use crate::config::Config;
+use dropshot::{ConfigDropshot, HandlerTaskMode, HttpServer, ServerBuilder, VersionPolicy};
+use slog::{Logger, o};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The three servers of a Nexus.
+pub struct Servers {
+    external: HttpServer<Arc<Nexus>>,
+    internal: HttpServer<Arc<Nexus>>,
+    operator: HttpServer<Arc<Nexus>>,
+}
+
+fn dropshot_config(bind_address: SocketAddr, body_max: usize) -> ConfigDropshot {
+    ConfigDropshot {
+        bind_address,
+        default_request_body_max_bytes: body_max,
+        // A client that hangs up leaves its request to be finished.
+        default_handler_task_mode: HandlerTaskMode::Detached,
+        ..Default::default()
+    }
+}
+
+impl Servers {
+    /// Starts all three.
+    pub fn start(config: &Config, nexus: Arc<Nexus>, log: &Logger) -> anyhow::Result<Self> {
+        let body_max = nexus_api::api::REQUEST_BODY_MAX;
+        let default_version = config.external.default_api_version.clone();
+        let default_version = default_version.unwrap_or_else(nexus_api::version::latest_version);
+        let start = |name: &'static str, api, bind: SocketAddr, policy| {
+            ServerBuilder::new(api, nexus.clone(), log.new(o!("server" => name)))
+                .config(dropshot_config(bind, body_max))
+                .version_policy(policy)
+                .start()
+                .map_err(|error| anyhow::anyhow!("{name} API on {bind}: {error:#}"))
+        };
+        let describe = |error: dropshot::ApiDescriptionBuildErrors| anyhow::anyhow!("{error}");
+        Ok(Servers {
+            internal: start(
+                "internal",
+                internal::api().map_err(describe)?,
+                config.internal.bind_address,
+                nexus_internal_api::internal::version_policy(),
+            )?,
+            operator: start(
+                "operator",
+                operator::api().map_err(describe)?,
+                config.operator.bind_address,
+                VersionPolicy::Unversioned,
+            )?,
+            external: start(
+                "external",
+                external::api().map_err(describe)?,
+                config.external.bind_address,
+                nexus_api::version::version_policy(default_version),
+            )?,
+        })
+    }
+
+    /// Stops taking connections, and waits for the requests that are being handled.
+    pub async fn close(self) -> Result<(), String> {
+        let (external, internal, operator) =
+            tokio::join!(self.external.close(), self.internal.close(), self.operator.close());
+        external.and(internal).and(operator)
+    }
+}

@@ -1,0 +1,247 @@
+//! Rows as users see them.
+
+use crate::app::Actor;
+use crate::db::instance::InstanceAndVmm;
+use crate::db::ip_pool::Utilization;
+use db_model as model;
+use ipnetwork::IpNetwork;
+use nexus_api::types::*;
+use nexus_common::{ByteCount, Error, IpRange, Name};
+use std::net::IpAddr;
+
+macro_rules! identity {
+    ($row:expr) => {
+        IdentityMetadata {
+            id: $row.id,
+            name: Name::from_stored($row.name),
+            description: $row.description,
+            time_created: $row.time_created,
+            time_modified: $row.time_modified,
+        }
+    };
+}
+
+pub(super) fn current_user(actor: &Actor) -> CurrentUser {
+    CurrentUser {
+        id: actor.user_id,
+        display_name: actor.user.external_id.clone(),
+        time_created: actor.user.time_created,
+        time_modified: actor.user.time_modified,
+        silo_id: actor.silo_id,
+        silo_name: Name::from_stored(actor.silo_name.clone()),
+        fleet_viewer: actor.roles.is_fleet_viewer(),
+        silo_admin: actor.roles.is_silo_admin(),
+    }
+}
+
+/// All silos have local users alone, and none is hidden.
+pub(super) fn silo(row: model::Silo) -> Silo {
+    Silo {
+        identity: identity!(row),
+        discoverable: true,
+        identity_mode: SiloIdentityMode::LocalOnly,
+        admin_group_name: None,
+        mapped_fleet_roles: Default::default(),
+    }
+}
+
+pub(super) fn project(row: model::Project) -> Project {
+    Project { identity: identity!(row) }
+}
+
+fn pool_type(t: model::PoolType) -> IpPoolType {
+    match t {
+        model::PoolType::Unicast => IpPoolType::Unicast,
+        model::PoolType::Multicast => IpPoolType::Multicast,
+    }
+}
+
+pub(super) fn ip_pool(row: model::IpPool) -> IpPool {
+    IpPool {
+        ip_version: row.ip_version.into(),
+        pool_type: pool_type(row.pool_type),
+        assignment: match row.assignment {
+            model::PoolAssignment::Silos => IpPoolAssignment::Silos,
+            model::PoolAssignment::SystemServices => IpPoolAssignment::SystemServices,
+        },
+        identity: identity!(row),
+    }
+}
+
+pub(super) fn silo_ip_pool((row, is_default): (model::IpPool, bool)) -> SiloIpPool {
+    SiloIpPool {
+        is_default,
+        ip_version: row.ip_version.into(),
+        pool_type: pool_type(row.pool_type),
+        identity: identity!(row),
+    }
+}
+
+pub(super) fn pool_range(row: model::IpPoolRange) -> Result<IpPoolRange, Error> {
+    let range = IpRange::new(row.first_address.0, row.last_address.0)
+        .ok_or_else(|| Error::internal(format!("range {} is out of order", row.id)))?;
+    Ok(IpPoolRange {
+        id: row.id,
+        ip_pool_id: row.ip_pool_id,
+        time_created: row.time_created,
+        range,
+    })
+}
+
+pub(super) fn pool_link(row: model::IpPoolSilo) -> IpPoolSiloLink {
+    IpPoolSiloLink { ip_pool_id: row.ip_pool_id, silo_id: row.silo_id, is_default: row.is_default }
+}
+
+pub(super) fn utilization(of: Utilization) -> IpPoolUtilization {
+    IpPoolUtilization { remaining: of.capacity - of.allocated, capacity: of.capacity }
+}
+
+pub(super) fn floating_ip(row: model::ExternalIp) -> FloatingIp {
+    FloatingIp {
+        ip: row.ip.0,
+        ip_pool_id: row.ip_pool_id,
+        project_id: row.project_id,
+        instance_id: row.instance_id,
+        identity: IdentityMetadata {
+            id: row.id,
+            name: Name::from_stored(row.name.unwrap_or_default()),
+            description: row.description.unwrap_or_default(),
+            time_created: row.time_created,
+            time_modified: row.time_modified,
+        },
+    }
+}
+
+pub(super) fn external_ip(row: model::ExternalIp) -> ExternalIp {
+    let (ip, ip_pool_id) = (row.ip.0, row.ip_pool_id);
+    match row.kind {
+        model::IpKind::Snat => ExternalIp::Snat {
+            ip,
+            first_port: row.first_port as u16,
+            last_port: row.last_port as u16,
+            ip_pool_id,
+        },
+        model::IpKind::Ephemeral => ExternalIp::Ephemeral { ip, ip_pool_id },
+        model::IpKind::Floating => ExternalIp::Floating(floating_ip(row)),
+    }
+}
+
+pub(super) fn instance(found: InstanceAndVmm) -> Instance {
+    let (run_state, time_run_state_updated) = (found.run_state(), found.time_run_state_updated());
+    let row = found.instance;
+    let policy = match row.auto_restart_policy.as_deref() {
+        Some("never") => Some(InstanceAutoRestartPolicy::Never),
+        Some("best_effort") => Some(InstanceAutoRestartPolicy::BestEffort),
+        _ => None,
+    };
+    Instance {
+        project_id: row.project_id,
+        ncpus: InstanceCpuCount(row.ncpus as u16),
+        memory: ByteCount::from_stored(row.memory),
+        hostname: row.hostname,
+        boot_disk_id: row.boot_disk_id,
+        enable_jumbo_frames: false,
+        cpu_platform: match row.cpu_platform.as_deref() {
+            Some("amd_milan") => Some(InstanceCpuPlatform::AmdMilan),
+            Some("amd_turin") => Some(InstanceCpuPlatform::AmdTurin),
+            Some("amd_turin_v2") => Some(InstanceCpuPlatform::AmdTurinV2),
+            _ => None,
+        },
+        run_state,
+        time_run_state_updated,
+        auto_restart_enabled: policy != Some(InstanceAutoRestartPolicy::Never),
+        auto_restart_policy: policy,
+        time_last_auto_restarted: None,
+        auto_restart_cooldown_expiration: None,
+        identity: identity!(row),
+    }
+}
+
+pub(super) fn disk(row: model::Disk) -> Result<Disk, Error> {
+    Ok(Disk {
+        project_id: row.project_id,
+        snapshot_id: None,
+        image_id: None,
+        size: ByteCount::from_stored(row.size),
+        block_size: BlockSize::try_from(row.block_size as u32).map_err(Error::internal)?,
+        state: match (row.state, row.instance_id) {
+            (model::DiskState::Attached, Some(id)) => DiskState::Attached(id),
+            _ => DiskState::Detached,
+        },
+        device_path: format!("/mnt/{}", row.name),
+        disk_type: match row.disk_type {
+            model::DiskType::Distributed => DiskType::Distributed,
+            model::DiskType::Local => DiskType::Local,
+        },
+        read_only: false,
+        identity: identity!(row),
+    })
+}
+
+fn v4(net: IpNetwork) -> Result<oxnet::Ipv4Net, Error> {
+    match net {
+        IpNetwork::V4(net) => oxnet::Ipv4Net::new(net.ip(), net.prefix()).map_err(Error::internal),
+        IpNetwork::V6(net) => Err(Error::internal(format!("{net} is not IPv4"))),
+    }
+}
+
+fn v6(net: IpNetwork) -> Result<oxnet::Ipv6Net, Error> {
+    match net {
+        IpNetwork::V6(net) => oxnet::Ipv6Net::new(net.ip(), net.prefix()).map_err(Error::internal),
+        IpNetwork::V4(net) => Err(Error::internal(format!("{net} is not IPv6"))),
+    }
+}
+
+pub(super) fn vpc(row: model::Vpc) -> Result<Vpc, Error> {
+    Ok(Vpc {
+        project_id: row.project_id,
+        system_router_id: row.system_router_id,
+        ipv6_prefix: v6(row.ipv6_prefix)?,
+        dns_name: Name::from_stored(row.dns_name),
+        identity: identity!(row),
+    })
+}
+
+pub(super) fn subnet(row: model::VpcSubnet) -> Result<VpcSubnet, Error> {
+    Ok(VpcSubnet {
+        vpc_id: row.vpc_id,
+        ipv4_block: v4(row.ipv4_block)?,
+        ipv6_block: v6(row.ipv6_block)?,
+        custom_router_id: row.custom_router_id,
+        identity: identity!(row),
+    })
+}
+
+pub(super) fn nic(row: model::NetworkInterface) -> Result<InstanceNetworkInterface, Error> {
+    let v4 = match row.ipv4 {
+        Some(model::Ip(IpAddr::V4(ip))) => Some(PrivateIpv4Stack {
+            ip,
+            transit_ips: serde_json::from_value(row.transit_ips_v4).map_err(Error::internal)?,
+        }),
+        _ => None,
+    };
+    let v6 = match row.ipv6 {
+        Some(model::Ip(IpAddr::V6(ip))) => Some(PrivateIpv6Stack {
+            ip,
+            transit_ips: serde_json::from_value(row.transit_ips_v6).map_err(Error::internal)?,
+        }),
+        _ => None,
+    };
+    let ip_stack = match (v4, v6) {
+        (Some(v4), Some(v6)) => PrivateIpStack::DualStack { v4, v6 },
+        (Some(v4), None) => PrivateIpStack::V4(v4),
+        (None, Some(v6)) => PrivateIpStack::V6(v6),
+        (None, None) => {
+            return Err(Error::internal(format!("interface {} has no address", row.id)));
+        }
+    };
+    Ok(InstanceNetworkInterface {
+        instance_id: row.instance_id,
+        vpc_id: row.vpc_id,
+        subnet_id: row.subnet_id,
+        mac: row.mac.0,
+        ip_stack,
+        primary: row.is_primary,
+        identity: identity!(row),
+    })
+}
