@@ -194,6 +194,16 @@ async fn thirty_two_are_the_most() {
     rack.post(&ephemeral_path(&web), from_default("v4")).await.refused(400, TOO_MANY);
     rack.start_instance(&web).await;
     rack.settled().await;
+    // An ephemeral address is one of the 32; having it already is no reason to refuse.
+    let floating = rack.external_ips(&web).await;
+    rack.detach(&floating[0]).await;
+    let ephemeral = rack.post(&ephemeral_path(&web), from_default("v4")).await.expect(202);
+    assert_eq!(rack.post(&ephemeral_path(&web), from_default("v4")).await.expect(202), ephemeral);
+    attach(&floating[0]).await.refused(400, TOO_MANY);
+    assert!(rack.floating_ip_now(&floating[0]).await["instance_id"].is_null());
+    rack.post(&ephemeral_path(&web), from_default("v6")).await.refused(400, TOO_MANY);
+    assert_eq!(rack.addresses_in_use("default-v6").await, 0, "what was refused took nothing");
+    rack.settled().await;
 }
 
 const TOO_MANY: &str = "an instance may not have more than 32 external IP addresses";

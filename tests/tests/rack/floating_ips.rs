@@ -287,3 +287,19 @@ async fn projects_do_not_mix() {
         .refused_about(400, "project");
     assert!(rack.floating_ip_now(&fip).await["instance_id"].is_null());
 }
+
+#[tokio::test]
+async fn descriptions_have_a_bound() {
+    let rack = rack().await;
+    let too_long = json!({"description": "x".repeat(513)});
+    let body = with(floating_ip_body("f"), with(allocator(auto("v4")), too_long.clone()));
+    rack.post(FIPS, body).await.refused_about(400, "description");
+    assert_eq!(rack.addresses_in_use("default").await, 0, "what was refused took nothing");
+    rack.floating_ip("demo", "f").await;
+    let path = "/v1/floating-ips/f?project=demo";
+    rack.put(path, too_long).await.refused_about(400, "description");
+    // Characters, not bytes.
+    let longest = json!({"description": "é".repeat(512)});
+    let updated = rack.put(path, longest.clone()).await.expect(200);
+    assert_eq!(updated["description"], longest["description"]);
+}

@@ -225,3 +225,132 @@ async fn an_instance_moves_when_its_sled_takes_no_more() {
     rack.sled(first).clear_faults().await;
     rack.settled().await;
 }
+
+fn nic(name: &str, ip_config: Value) -> Value {
+    json!({
+        "name": name,
+        "description": "an interface",
+        "vpc_name": "default",
+        "subnet_name": "default",
+        "ip_config": ip_config,
+    })
+}
+
+fn nics(list: Value) -> Value {
+    json!({"network_interfaces": {"type": "create", "params": list}, "start": false})
+}
+
+#[tokio::test]
+async fn interfaces_are_made_as_listed() {
+    let rack = rack().await;
+    let explicit =
+        json!({"type": "v4", "value": {"ip": {"type": "explicit", "value": "172.30.0.99"}}});
+    let web = rack.instance_with("demo", "web", nics(json!([nic("eth0", explicit.clone())]))).await;
+    let made = rack.all("/v1/network-interfaces?instance=web&project=demo").await;
+    assert_eq!(made.len(), 1);
+    assert_eq!((&made[0]["name"], &made[0]["primary"]), (&json!("eth0"), &json!(true)));
+    assert_eq!(
+        made[0]["ip_stack"],
+        json!({"type": "v4", "value": {"ip": "172.30.0.99", "transit_ips": []}})
+    );
+    rack.start_instance(&web).await;
+    let fip = rack.floating_ip("demo", "f").await;
+    rack.attach(&fip, &web).await;
+    for answer in rack.inbound(nexus_tests::sim::ip_of(&fip), 22).await {
+        assert_eq!(answer["nic_ip"], "172.30.0.99");
+    }
+
+    let create =
+        async |changes: Value| rack.post(INSTANCES, with(instance_body("other"), changes)).await;
+    let auto = json!({"type": "v4", "value": {"ip": {"type": "auto"}}});
+    let named = |name: &str| nic(name, auto.clone());
+    create(nics(json!([nic("eth0", explicit)])))
+        .await
+        .refused(400, "The IP address '172.30.0.99' is not available");
+    create(nics(json!([named("eth0"), named("eth1")])))
+        .await
+        .refused(400, "Each interface must be in a distinct VPC Subnet");
+    let one_vpc = "All interfaces must be in the same VPC";
+    create(nics(json!([]))).await.refused(400, one_vpc);
+    let elsewhere = with(named("eth1"), json!({"vpc_name": "other"}));
+    create(nics(json!([named("eth0"), elsewhere.clone()]))).await.refused(400, one_vpc);
+    create(nics(json!([elsewhere]))).await.refused(404, "not found: vpc with name \"other\"");
+    let nowhere = with(named("eth0"), json!({"subnet_name": "other"}));
+    create(nics(json!([nowhere]))).await.refused(404, "not found: vpc-subnet with name \"other\"");
+    create(nics(json!(vec![named("eth0"); 9])))
+        .await
+        .refused(400, "An instance may not have more than 8 network interfaces");
+    assert_eq!(rack.all(INSTANCES).await.len(), 1, "none of them was made");
+    rack.settled().await;
+}
+
+/// At most one ephemeral address of each version, which must be clear from the request.
+#[tokio::test]
+async fn two_ephemeral_addresses_are_of_two_versions() {
+    let rack = rack().await;
+    rack.pool("p", "10.1.0.0", "10.1.0.9").await;
+    rack.pool("q", "10.2.0.0", "10.2.0.9").await;
+    let auto = |version: &str| json!({"type": "ephemeral", "pool_selector": {"type": "auto", "ip_version": version}});
+    let of = |pool: &str| json!({"type": "ephemeral", "pool_selector": {"type": "explicit", "pool": pool}});
+    let same = "cannot request two ephemeral IPs of the same version (v4)";
+    for (pair, message) in [
+        ([auto("v4"), auto("v4")], same.to_string()),
+        ([of("p"), of("p")], "cannot request two ephemeral IPs from the same pool".to_string()),
+        ([of("p"), of("q")], format!("{same}: both pools are v4")),
+        (
+            [of("p"), auto("v4")],
+            format!("{same}: explicit pool and auto selection both specify v4"),
+        ),
+    ] {
+        let body = with(instance_body("web"), json!({"external_ips": pair}));
+        rack.post(INSTANCES, body).await.refused(400, &message);
+    }
+    let pair = json!({"external_ips": [of("p"), auto("v6")]});
+    let web = rack.instance_with("demo", "web", pair).await;
+    rack.state_reached(&web, "running").await;
+    let addresses = rack.external_ips(&web).await;
+    assert_eq!(addresses.len(), 2);
+    for address in &addresses {
+        assert_eq!(address["kind"], "ephemeral");
+        assert!(rack.delivers_now(address, &web).await, "{address}");
+    }
+    rack.settled().await;
+}
+
+/// While a machine is on its way from one state to another, requests that depend on where it is
+/// are refused in words that say so, and its addresses stay as they were.
+#[tokio::test]
+async fn states_in_between_are_said() {
+    let rack = rack().await;
+    let fip = rack.floating_ip("demo", "f").await;
+    let attach = "/v1/floating-ips/f/attach?project=demo";
+    let leaving = rack.running_instance("demo", "leaving").await;
+    for sled in rack.sleds() {
+        // Longer than anything that follows; nobody waits for it.
+        sled.pace(600_000, 600_000, 0).await;
+    }
+    let coming = rack.stopped_instance("demo", "coming").await;
+    rack.instance_do("start", &coming).await;
+    assert_eq!(rack.instance_now(&coming).await["run_state"], "starting");
+    rack.instance_do("start", &coming).await;
+    rack.post(attach, nexus_tests::make::attach_body(&coming))
+        .await
+        .refused(503, "the instance is starting; it is safe to retry");
+
+    rack.instance_do("stop", &leaving).await;
+    assert_eq!(rack.instance_now(&leaving).await["run_state"], "stopping");
+    rack.instance_do("stop", &leaving).await;
+    rack.call(&format!("{}/start", instance_path(&leaving)))
+        .await
+        .refused(409, "instance must finish stopping before it can be started");
+    rack.post(attach, nexus_tests::make::attach_body(&leaving))
+        .await
+        .refused(503, "the instance is stopping; it is safe to retry");
+    for instance in [&coming, &leaving] {
+        rack.delete(&instance_path(instance)).await.refused(
+            400,
+            "cannot delete instance: instance is running or has not yet fully stopped",
+        );
+    }
+    assert!(rack.floating_ip_now(&fip).await["instance_id"].is_null());
+}

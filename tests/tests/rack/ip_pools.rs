@@ -102,7 +102,19 @@ async fn a_range_in_use_stays() {
         .await
         .refused(400, "IP addresses from this pool are in use in the linked silo");
     assert_eq!(rack.addresses_in_use("p").await, 1);
-    rack.delete("/v1/floating-ips/f?project=demo").await.expect(204);
+    let selector = json!({"type": "explicit", "pool": "p"});
+    for name in ["a", "b", "c", "d"] {
+        let allocator = json!({"address_allocator": {"type": "auto", "pool_selector": selector}});
+        rack.floating_ip_with("demo", name, allocator).await;
+    }
+    rack.post(&remove, range("10.1.0.0", "10.1.0.9")).await.refused(
+        400,
+        "IP pool ranges cannot be deleted while external IP addresses are allocated from them: 5 \
+         in use (10.1.0.0, 10.1.0.1, 10.1.0.2, …)",
+    );
+    for name in ["a", "b", "c", "d", "f"] {
+        rack.delete(&format!("/v1/floating-ips/{name}?project=demo")).await.expect(204);
+    }
     assert_eq!(rack.addresses_in_use("p").await, 0);
     rack.post(&remove, range("10.1.0.0", "10.1.0.9")).await.expect(204);
     rack.delete(&format!("{POOLS}/p/silos/default-silo")).await.expect(204);
@@ -217,4 +229,42 @@ async fn joins_do_not_multiply() {
         assert_eq!(names, ["default", "default-v6", "p"], "{path}");
     }
     assert_eq!(rack.all(&format!("{POOLS}/p/ranges?limit=1")).await.len(), 4);
+}
+
+/// Addresses of every kind count, a shared one once, and those of stopped instances too.
+#[tokio::test]
+async fn utilization_counts_addresses() {
+    let rack = TestRack::start().await;
+    rack.project("demo").await;
+    rack.pool("p", "10.1.0.0", "10.1.0.9").await;
+    rack.put(&format!("{POOLS}/p/silos/default-silo"), json!({"is_default": true}))
+        .await
+        .expect(200);
+    let in_use = async || {
+        let view = rack.get(&format!("{POOLS}/p/utilization")).await.expect(200);
+        assert_eq!(view["capacity"], 10.0);
+        assert_eq!(view["remaining"], 10.0 - rack.addresses_in_use("p").await as f64);
+        rack.addresses_in_use("p").await
+    };
+    rack.floating_ip("demo", "f").await;
+    assert_eq!(in_use().await, 1);
+    let web = rack.stopped_instance("demo", "web").await;
+    assert_eq!(in_use().await, 2, "an address for source NAT");
+    rack.stopped_instance("demo", "other").await;
+    assert_eq!(in_use().await, 2, "that two share");
+    let ephemeral = format!("{}/external-ips/ephemeral", nexus_tests::make::instance_path(&web));
+    let v4 = json!({"pool_selector": {"type": "auto", "ip_version": "v4"}});
+    rack.post(&ephemeral, v4).await.expect(202);
+    assert_eq!(in_use().await, 3);
+    rack.delete(&ephemeral).await.expect(204);
+    assert_eq!(in_use().await, 2);
+    rack.floating_ip_with(
+        "demo",
+        "g",
+        json!({"address_allocator": {"type": "auto",
+        "pool_selector": {"type": "auto", "ip_version": "v6"}}}),
+    )
+    .await;
+    let view = rack.get(&format!("{POOLS}/default-v6/utilization")).await.expect(200);
+    assert_eq!(view["capacity"].as_f64(), Some(2f64.powi(64)));
 }

@@ -93,3 +93,49 @@ async fn machines_of_a_network_find_each_other() {
     })
     .await;
 }
+
+/// A name is looked up in its parents, an id needs none.
+#[tokio::test]
+async fn networks_are_found_by_name_and_by_id() {
+    let rack = TestRack::start().await;
+    let project = rack.project("demo").await;
+    rack.stopped_instance("demo", "web").await;
+    let vpc = rack.get("/v1/vpcs/default?project=demo").await.expect(200);
+    let id = |view: &Value| view["id"].as_str().expect("an id").to_string();
+    assert_eq!(vpc["project_id"], project["id"]);
+    assert_eq!(rack.get(&format!("/v1/vpcs/{}", id(&vpc))).await.expect(200), vpc);
+    let vpc_id = id(&vpc);
+    rack.get(&format!("/v1/vpcs/{vpc_id}?project=demo"))
+        .await
+        .refused(400, "when providing vpc as an ID, project should not be specified");
+    rack.get("/v1/vpcs/default")
+        .await
+        .refused(400, "vpc should either be an ID or project should be specified");
+
+    let subnets = rack.all(&format!("/v1/vpc-subnets?vpc={vpc_id}")).await;
+    let subnet = subnets.first().expect("the default subnet");
+    let by_name = "/v1/vpc-subnets/default?vpc=default&project=demo";
+    assert_eq!(rack.get(by_name).await.expect(200), *subnet);
+    let by_id = format!("/v1/vpc-subnets/{}", id(subnet));
+    assert_eq!(rack.get(&by_id).await.expect(200), *subnet);
+    rack.get(&format!("{by_id}?vpc=default&project=demo"))
+        .await
+        .refused(400, "when providing subnet as an ID, vpc and project should not be specified");
+    rack.get("/v1/vpc-subnets/default")
+        .await
+        .refused(400, "subnet should either be an ID or vpc should be specified");
+
+    let by_name = "/v1/network-interfaces/net0?instance=web&project=demo";
+    let nic = rack.get(by_name).await.expect(200);
+    assert_eq!((&nic["vpc_id"], &nic["subnet_id"]), (&vpc["id"], &subnet["id"]));
+    rack.get("/v1/network-interfaces/net0")
+        .await
+        .refused(400, "network_interface should either be a UUID or instance should be specified");
+    rack.get(&format!("/v1/network-interfaces/{}?instance=web&project=demo", id(&nic)))
+        .await
+        .refused(
+            400,
+            "when providing network_interface as an id instance and project should not be \
+             specified",
+        );
+}

@@ -186,3 +186,20 @@ fn valid_request(operation: &str) -> (&'static str, Option<Value>) {
         _ => panic!("no expectation for the operation {operation}: add one"),
     }
 }
+
+/// A request that cannot be read is refused as such, whoever sends it.
+#[tokio::test]
+async fn what_is_malformed_is_said_before_who_is_asked() {
+    let rack = TestRack::start().await;
+    let nobody = rack.without_token();
+    let body = json!({"name": "a_b", "description": ""});
+    nobody
+        .post("/v1/projects", body)
+        .await
+        .refused_about(400, "unable to parse JSON body: name contains invalid character: \"_\"");
+    nobody.get("/v1/floating-ips").await.refused_about(400, "missing field `project`");
+    nobody.get("/v1/projects?limit=0").await.refused_about(400, "unable to parse query string");
+    nobody.get("/v1/projects/a_b").await.refused_about(400, "bad parameter in URL path");
+    let text = nobody.request(Method::POST, "/v1/projects").body("{\"name\": ").send().await;
+    assert_eq!(text.expect("an answer").status().as_u16(), 400);
+}
