@@ -325,7 +325,9 @@ impl Rack {
     async fn nexus_answers(&self, index: usize) -> bool {
         let Some(nexus) = self.layout.nexus.get(index) else { return false };
         let internal = url(nexus.internal);
-        if !self.ok(format!("{}/v1/ping", url(nexus.external))).await
+        // The two APIs count their versions apart; only the internal one demands to be told.
+        let ping = self.http.get(format!("{}/v1/ping", url(nexus.external))).send().await;
+        if !ping.is_ok_and(|response| response.status().is_success())
             || !self.ok(format!("{internal}/v1/ping")).await
         {
             return false;

@@ -413,11 +413,13 @@ pub(super) fn block_ports(block: u16) -> (i32, i32) {
     (first.into(), last.into())
 }
 
+type Queue = Arc<tokio::sync::Mutex<()>>;
+
 /// A queue for each pool in use, within this process. Callers that wait for the same pool anyway
 /// wait here, rather than conflict in the database and run again; nothing depends on it.
 #[derive(Default)]
 pub(super) struct PoolQueues {
-    queues: Mutex<HashMap<(Uuid, PoolRequest), Arc<tokio::sync::Mutex<()>>>>,
+    queues: Mutex<HashMap<(Uuid, PoolRequest), Queue>>,
 }
 
 /// Queues that nobody waits in are dropped once there are so many.
