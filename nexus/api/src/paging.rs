@@ -80,7 +80,7 @@ pub enum IdSortMode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScanByNameOrId<S> {
     /// The order; by name if absent
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::types::path::named::sort_by")]
     pub sort_by: NameOrIdSortMode,
     #[serde(flatten)]
     pub selector: S,

@@ -34,13 +34,14 @@ impl Nexus {
             Some(_) => DefaultSubnet::Create,
             None => DefaultSubnet::Omit,
         });
+        let created = now();
         let row = Project {
             id: Uuid::new_v4(),
             silo_id,
             name: body.identity.name.into(),
             description: body.identity.description,
-            time_created: now(),
-            time_modified: now(),
+            time_created: created,
+            time_modified: created,
             time_deleted: None,
         };
         self.datastore.project_create(row, vpc).await

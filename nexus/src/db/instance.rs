@@ -61,6 +61,20 @@ pub(super) fn live_instance(conn: &mut PgConnection, id: Uuid) -> TxResult<Insta
     Ok(found.ok_or_else(|| Error::not_found(ResourceType::Instance, id))?)
 }
 
+/// Refuses two ephemeral IPs whose pools turn out to be of one version.
+fn same_version(requests: &[ExternalIpRequest], version: db_model::IpVersion) -> Error {
+    let named = |request: &&ExternalIpRequest| {
+        matches!(request, ExternalIpRequest::Ephemeral { pool: PoolRequest::Pool(_), .. })
+    };
+    let why = match requests.iter().filter(named).count() {
+        2 => format!("both pools are {version}"),
+        _ => format!("explicit pool and auto selection both specify {version}"),
+    };
+    Error::invalid(format!(
+        "cannot request two ephemeral IPs of the same version ({version}): {why}"
+    ))
+}
+
 /// Gives a new instance its external addresses, in the order in which they were asked for.
 fn create_external_ips(conn: &mut PgConnection, new: &NewInstance, saga_id: Uuid) -> TxResult<()> {
     let instance = &new.row;
@@ -85,11 +99,7 @@ fn create_external_ips(conn: &mut PgConnection, new: &NewInstance, saga_id: Uuid
                     .iter()
                     .any(|ip| ip.kind == kind && ip.ip_version == pool.ip_version)
                 {
-                    return Err(Error::invalid(format!(
-                        "cannot request two ephemeral IPs of the same version ({})",
-                        pool.ip_version
-                    ))
-                    .into());
+                    return Err(same_version(&new.external_ips, pool.ip_version).into());
                 }
                 allocate_ephemeral(conn, pool.id, |address| ExternalIp {
                     state: IpState::Attaching,

@@ -106,6 +106,10 @@ impl Datastore {
                 let message = format!("project to be deleted contains {held}");
                 return Err(Error::invalid(message).into());
             }
+            // The default VPC came with the project, and goes with it: no interface is left.
+            diesel::update(vpc::table.filter(vpc::project_id.eq(id)))
+                .set(vpc::time_deleted.eq(Some(now())))
+                .execute(conn)?;
             diesel::update(project::table.filter(project::id.eq(id)))
                 .set(project::time_deleted.eq(Some(now())))
                 .execute(conn)?;
@@ -140,6 +144,5 @@ fn first_child(conn: &mut PgConnection, id: Uuid) -> QueryResult<Option<String>>
         external_ip::name.assume_not_null(),
         external_ip::kind.eq(IpKind::Floating)
     );
-    child!("a vpc", vpc, vpc::name, vpc::project_id.eq(id));
     Ok(None)
 }

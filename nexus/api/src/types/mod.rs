@@ -11,7 +11,7 @@ mod identity;
 mod instance;
 mod ip_pool;
 mod network_interface;
-mod path;
+pub(crate) mod path;
 mod ping;
 mod project;
 mod silo;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Reads query parameters so that what is wrong with one names it. A query string is one line in
 /// which a client may have put the quotes of its shell anywhere.
-mod named {
+pub(crate) mod named {
     use serde::{Deserialize, Deserializer, de};
 
     macro_rules! named {
@@ -25,7 +25,7 @@ mod named {
         };
     }
 
-    named!(assignment, instance, ip_version, pool_type, project, vpc);
+    named!(assignment, instance, ip_version, pool_type, project, vpc, sort_by);
 }
 
 /// A project.
