@@ -365,3 +365,86 @@ async fn a_switch_that_comes_back_empty_is_soon_complete() {
 
 /// What the rules promise for a switch after a fault, and again as much for a busy machine.
 const CONVERGENCE: Duration = Duration::from_secs(10);
+
+/// A push that is held up on its way arrives after the address has gone elsewhere. It is of no
+/// more effect than if it had been lost.
+#[tokio::test]
+async fn an_old_push_does_not_win() {
+    let rack = rack().await;
+    let (a, b) =
+        (rack.running_instance("demo", "a").await, rack.running_instance("demo", "b").await);
+    let fip = rack.floating_ip("demo", "f").await;
+    for operation in ["nat_ipv4_create", "nat_ipv4_delete"] {
+        // Longer than Nexus waits for a switch.
+        let late = json!({"operation": operation, "fault": "delay", "delay_ms": 4_000});
+        rack.switch(0).fault(late).await;
+        rack.attach(&fip, &a).await;
+        rack.detach(&fip).await;
+        rack.attach(&fip, &b).await;
+        within(Duration::from_secs(30), "the late call has arrived", async || {
+            let calls = rack.switch(0).calls().await;
+            let late = |call: &&Value| call["operation"] == operation && call["fault"] == "delay";
+            if calls.iter().any(|call| late(&call)) { Ok(()) } else { Err(calls.len()) }
+        })
+        .await;
+        rack.delivered_to(&fip, &b).await;
+        rack.settled().await;
+        rack.detach(&fip).await;
+    }
+    rack.settled().await;
+}
+
+/// An address is not gone while a port still accepts it; who refuses to take it off is asked again.
+#[tokio::test]
+async fn a_refused_removal_is_not_forgotten() {
+    let rack = rack().await;
+    let (web, fip) = served(&rack).await;
+    let vmm = rack.vmm_of(&web).await.expect("it runs");
+    let refuse = json!({"operation": "vmm_delete_external_ip", "fault": "error", "status": 503,
+        "times": 3});
+    rack.sled(vmm.sled).fault(refuse).await;
+    let path = format!("/v1/floating-ips/{}/detach", fip["id"].as_str().expect("an id"));
+    within(Duration::from_secs(60), "the floating IP is detached", async || {
+        let reply = rack.call(&path).await;
+        if reply.one_of(&[202, 503]) == 202 { Ok(()) } else { Err(reply.body) }
+    })
+    .await;
+    assert_eq!(rack.outbound(&web).await["kind"], "snat", "its port no longer has the address");
+    assert!(!rack.delivers_now(&fip, &web).await);
+    rack.settled().await;
+}
+
+/// A sled that is gone is the end of what ran there, and of nothing else.
+#[tokio::test]
+async fn a_dead_sled_concerns_only_its_own() {
+    let rack = rack().await;
+    let placed = async |name: &str, sled: usize| {
+        let refuse = json!({"operation": "vmm_register", "fault": "error", "times": 0});
+        rack.sled(1 - sled).fault(refuse).await;
+        let instance = rack.stopped_instance("demo", name).await;
+        rack.start_instance(&instance).await;
+        rack.sled(1 - sled).clear_faults().await;
+        assert_eq!(rack.vmm_of(&instance).await.map(|vmm| vmm.sled), Some(sled));
+        instance
+    };
+    let (lost, safe) = (placed("lost", 0).await, placed("safe", 1).await);
+    let (f, g) = (rack.floating_ip("demo", "f").await, rack.floating_ip("demo", "g").await);
+    rack.kill(Part::SledAgent(0));
+    let since = Instant::now();
+    rack.attach(&g, &safe).await;
+    for answer in rack.inbound(nexus_tests::sim::ip_of(&g), 22).await {
+        assert_eq!(answer["delivered"], true, "{answer}");
+    }
+    let body = nexus_tests::make::attach_body(&lost);
+    rack.post("/v1/floating-ips/f/attach?project=demo", body).await.one_of(&[400, 503]);
+    assert!(since.elapsed() < Duration::from_secs(45), "bounded, not {:?}", since.elapsed());
+    assert!(rack.floating_ip_now(&f).await["instance_id"].is_null());
+
+    // It comes back, with nothing on it.
+    rack.restart(Part::SledAgent(0)).await;
+    rack.state_reached(&lost, "failed").await;
+    rack.start_instance(&lost).await;
+    rack.attach(&f, &lost).await;
+    assert!(rack.delivers_now(&f, &lost).await);
+    rack.settled().await;
+}

@@ -354,3 +354,56 @@ async fn states_in_between_are_said() {
     }
     assert!(rack.floating_ip_now(&fip).await["instance_id"].is_null());
 }
+
+/// A machine that no sled takes is as startable afterwards as before, and keeps its addresses.
+#[tokio::test]
+async fn a_start_that_no_sled_takes() {
+    let rack = rack().await;
+    let web = rack.stopped_instance("demo", "web").await;
+    let fip = rack.floating_ip("demo", "f").await;
+    rack.attach(&fip, &web).await;
+    for (operation, status) in [
+        ("vmm_register", 400),
+        ("vmm_register", 500),
+        ("vmm_put_state", 500),
+        ("vmm_register", 503),
+    ] {
+        for sled in rack.sleds() {
+            let refuse = json!({"operation": operation, "fault": "error", "status": status,
+                "times": 0});
+            sled.fault(refuse).await;
+        }
+        let reply = rack.call(&format!("{}/start", instance_path(&web))).await;
+        assert!(reply.status >= 400, "{operation} {status}: {:#}", reply.body);
+        for sled in rack.sleds() {
+            sled.clear_faults().await;
+        }
+        nexus_tests::eventually("it is at rest", async || {
+            let now = rack.instance_now(&web).await["run_state"].clone();
+            if now == "stopped" || now == "failed" { Ok(()) } else { Err(now) }
+        })
+        .await;
+        assert_eq!(rack.floating_ip_now(&fip).await["instance_id"], web["id"]);
+        rack.not_delivered(&fip).await;
+        rack.settled().await;
+    }
+    rack.start_instance(&web).await;
+    assert!(rack.delivers_now(&fip, &web).await);
+    rack.settled().await;
+}
+
+/// Where there are only IPv4 addresses nobody has to know that there could be others.
+#[tokio::test]
+async fn a_silo_of_ipv4_alone() {
+    let rack = rack().await;
+    rack.delete("/v1/system/ip-pools/default-v6/silos/default-silo").await.expect(204);
+    for (name, client) in [("new", rack.nexus(0)), ("old", rack.without_version())] {
+        let mut body = instance_body(name);
+        body["external_ips"] = json!([{"type": "ephemeral"}]);
+        let web = client.post(INSTANCES, body).await.expect(201);
+        rack.state_reached(&web, "running").await;
+        let address = rack.external_ips(&web).await.remove(0);
+        assert!(rack.delivers_now(&address, &web).await, "{name}: {address}");
+    }
+    rack.settled().await;
+}

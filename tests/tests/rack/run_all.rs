@@ -134,7 +134,7 @@ async fn parts_come_back_by_their_command_lines() {
     let client = rack.client();
     client.project("demo").await;
     let mut again = Vec::new();
-    for name in ["postgres", "nexus-0", "dpd-1"] {
+    for name in ["postgres", "nexus-0", "dpd-1", "sled-agent-0"] {
         let part = rack.ready.processes.iter().find(|p| p.name == name).expect("a part");
         let status = Command::new("kill").args(["-KILL", &part.pid.to_string()]).status();
         assert!(status.expect("kill runs").success());
