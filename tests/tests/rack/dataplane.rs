@@ -438,11 +438,15 @@ async fn a_dead_sled_concerns_only_its_own() {
     let body = nexus_tests::make::attach_body(&lost);
     rack.post("/v1/floating-ips/f/attach?project=demo", body).await.one_of(&[400, 503]);
     assert!(since.elapsed() < Duration::from_secs(45), "bounded, not {:?}", since.elapsed());
-    assert!(rack.floating_ip_now(&f).await["instance_id"].is_null());
 
-    // It comes back, with nothing on it.
+    // It comes back, with nothing on it. Only now is it sure that its port has not the address.
     rack.restart(Part::SledAgent(0)).await;
     rack.state_reached(&lost, "failed").await;
+    within(Duration::from_secs(30), "the floating IP is free", async || {
+        let now = rack.floating_ip_now(&f).await;
+        if now["instance_id"].is_null() { Ok(()) } else { Err(now) }
+    })
+    .await;
     rack.start_instance(&lost).await;
     rack.attach(&f, &lost).await;
     assert!(rack.delivers_now(&f, &lost).await);
