@@ -10,6 +10,7 @@ mod instance;
 mod ip_pool;
 mod nat;
 mod network;
+mod port;
 mod project;
 mod saga;
 pub mod schema;
@@ -26,8 +27,9 @@ pub use ip_pool::{
 };
 pub use nat::{NatEntry, NatSwitch};
 pub use network::{NetworkInterface, Vpc, VpcSubnet};
+pub use port::PortAddress;
 pub use project::{Disk, DiskState, DiskType, Project};
-pub use saga::{Saga, SagaNodeEvent, SagaState, Sec};
+pub use saga::{Saga, SagaNodeEvent, SagaState};
 pub use sled::{Sled, SledRole};
 
 /// The migrations, in order, for `nexus db migrate`.

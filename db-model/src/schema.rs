@@ -311,6 +311,16 @@ diesel::table! {
 }
 
 diesel::table! {
+    port_address (vmm_id, address) {
+        vmm_id -> Uuid,
+        address -> Inet,
+        kind -> Text,
+        time_changed -> Timestamptz,
+        time_due -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
     sec (id) {
         id -> Uuid,
         nexus_id -> Uuid,
@@ -368,6 +378,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     nat_generation,
     nat_entry,
     nat_switch,
+    port_address,
     sec,
     saga,
     saga_node_event,

@@ -14,6 +14,7 @@ mod ip_pool;
 mod lookup;
 mod network;
 mod operator;
+mod port;
 mod project;
 mod sled;
 mod user;
@@ -30,8 +31,28 @@ use crate::db::Datastore;
 use crate::sagas::engine::SagaEngine;
 use nexus_common::Error;
 use nexus_common::name::DESCRIPTION_MAX;
-use slog::Logger;
+use slog::{Logger, warn};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Pause before a start tries again to reach the database.
+const DATABASE_RETRY: Duration = Duration::from_millis(500);
+
+/// Does a step of the start, as soon as the database can be reached.
+async fn once_reachable<T>(
+    log: &Logger,
+    step: impl AsyncFn() -> Result<T, Error>,
+) -> Result<T, Error> {
+    loop {
+        match step().await {
+            Err(error @ Error::Unavailable { .. }) => {
+                warn!(log, "waiting for the database"; "error" => %error);
+                tokio::time::sleep(DATABASE_RETRY).await;
+            }
+            done => return done,
+        }
+    }
+}
 
 /// The control plane.
 #[derive(Debug)]
@@ -47,21 +68,25 @@ pub struct Nexus {
 
 impl Nexus {
     /// Connects to the database, whose schema must be this program's, and starts the workers and
-    /// the tasks. Unfinished sagas of an earlier life are resumed.
+    /// the tasks. Unfinished sagas of an earlier life are resumed. While the database cannot be
+    /// reached, this waits.
     pub async fn start(config: Config, log: Logger) -> Result<Arc<Self>, Error> {
         let datastore = Arc::new(Datastore::connect(&config.database, log.clone()).await?);
-        datastore.check_schema().await?;
+        once_reachable(&log, async || datastore.check_schema().await).await?;
         let dataplane = Arc::new(Dataplane::new(&config.dataplane, datastore.clone(), &log)?);
         let v2p = Arc::<Activator>::default();
-        let sagas = SagaEngine::new(
-            config.id,
-            &config.sagas,
-            datastore.clone(),
-            dataplane.clone(),
-            v2p.clone(),
-            &log,
-        )
-        .await?;
+        let engine = async || {
+            SagaEngine::new(
+                config.id,
+                &config.sagas,
+                datastore.clone(),
+                dataplane.clone(),
+                v2p.clone(),
+                &log,
+            )
+            .await
+        };
+        let sagas = once_reachable(&log, engine).await?;
         let background = OnceLock::new();
         let nexus = Arc::new(Nexus { config, datastore, dataplane, sagas, background, v2p, log });
         let driver = nexus.background.get_or_init(|| Driver::new(&nexus, nexus.v2p.clone()));

@@ -10,7 +10,9 @@ use super::external_ip::{
 use super::nat::{ensure_entries_of_instance, remove_entries_of_instance};
 use super::network::{NicRequest, insert_nics};
 use super::paging::page;
+use super::port::note_all;
 use super::project::live_project;
+use super::saga::{SagaRef, fence};
 use super::vmm::{delete_vmm, insert_vmm};
 use super::{Datastore, now};
 use db_model::schema::{external_ip, instance, migration, network_interface, vmm};
@@ -144,12 +146,13 @@ impl Datastore {
     /// with the same row finds it done.
     pub async fn instance_create(
         &self,
+        saga: SagaRef,
         new: NewInstance,
-        saga_id: Uuid,
     ) -> Result<Instance, Error> {
         let snat = PoolRequest::Default(Some(IpVersion::V4));
         let _turn = self.pool_turn(new.row.silo_id, &snat).await;
         self.transaction("create instance", move |conn| {
+            fence(conn, saga)?;
             let again = instance::table
                 .filter(instance::id.eq(new.row.id))
                 .select(Instance::as_select())
@@ -166,7 +169,7 @@ impl Datastore {
                 &row.name,
             ))?;
             insert_nics(conn, row.project_id, row.id, &new.nics)?;
-            create_external_ips(conn, &new, saga_id)?;
+            create_external_ips(conn, &new, saga.id)?;
             ensure_snat(conn, &row)?;
             let disks = attach_disks(conn, row.project_id, row.id, &new.disks)?;
             let boot_disk_id = disks.first().copied().filter(|_| new.has_boot_disk);
@@ -240,12 +243,13 @@ impl Datastore {
     /// Idempotent for the saga.
     pub async fn begin_start(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         instance_id: Uuid,
         vmm_id: Uuid,
         avoid: Vec<Uuid>,
     ) -> Result<Vmm, Error> {
         self.transaction("begin start", move |conn| {
+            fence(conn, saga)?;
             let instance = live_instance(conn, instance_id)?;
             if instance.active_vmm_id == Some(vmm_id) {
                 let ours = vmm::table.filter(vmm::id.eq(vmm_id)).select(Vmm::as_select());
@@ -256,12 +260,12 @@ impl Datastore {
                 return Err(Error::conflict(message).into());
             }
             ensure_snat_at_start(conn, &instance)?;
-            let row = insert_vmm(conn, &instance, vmm_id, saga_id, None, &avoid)?;
+            let row = insert_vmm(conn, &instance, vmm_id, saga.id, None, &avoid)?;
             diesel::update(instance::table.filter(instance::id.eq(instance_id)))
                 .set((
                     instance::state.eq(InstanceState::Vmm),
                     instance::active_vmm_id.eq(Some(vmm_id)),
-                    instance::saga_id.eq(Some(saga_id)),
+                    instance::saga_id.eq(Some(saga.id)),
                     instance::time_state_updated.eq(now()),
                 ))
                 .execute(conn)?;
@@ -271,8 +275,14 @@ impl Datastore {
     }
 
     /// Takes a VMM that did not come to run from its instance, which is stopped again.
-    pub async fn undo_begin_start(&self, instance_id: Uuid, vmm_id: Uuid) -> Result<(), Error> {
+    pub async fn undo_begin_start(
+        &self,
+        saga: SagaRef,
+        instance_id: Uuid,
+        vmm_id: Uuid,
+    ) -> Result<(), Error> {
         self.transaction("undo begin start", move |conn| {
+            fence(conn, saga)?;
             stop_instance(conn, instance_id, vmm_id, InstanceState::NoVmm)?;
             Ok(delete_vmm(conn, vmm_id)?)
         })
@@ -283,16 +293,19 @@ impl Datastore {
     /// Returns the addresses.
     pub async fn nat_add_all(
         &self,
+        saga: SagaRef,
         instance_id: Uuid,
         vmm_id: Uuid,
         sled_id: Uuid,
     ) -> Result<Vec<IpAddr>, Error> {
         self.nat_transaction("add nat entries of instance", move |conn| {
+            fence(conn, saga)?;
             let instance = live_instance(conn, instance_id)?;
             if instance.active_vmm_id != Some(vmm_id) {
                 return Err(Error::busy("the instance has stopped meanwhile").into());
             }
             refuse_while_moving(conn, instance_id)?;
+            note_all(conn, instance_id, vmm_id)?;
             ensure_entries_of_instance(conn, instance_id, sled_id)
         })
         .await
@@ -301,10 +314,12 @@ impl Datastore {
     /// Removes the NAT entries of an instance, if this is still its VMM.
     pub async fn nat_remove_all(
         &self,
+        saga: SagaRef,
         instance_id: Uuid,
         vmm_id: Uuid,
     ) -> Result<Vec<IpAddr>, Error> {
         self.nat_transaction("remove nat entries of instance", move |conn| {
+            fence(conn, saga)?;
             let active: Option<Uuid> = instance::table
                 .filter(instance::id.eq(instance_id))
                 .filter(instance::active_vmm_id.eq(vmm_id))
@@ -323,8 +338,9 @@ impl Datastore {
     /// ephemeral and SNAT addresses released, NAT entries removed; by force, whatever sagas are
     /// about to do with them. Returns the addresses that had NAT entries. One that is gone
     /// already stays so.
-    pub async fn instance_delete(&self, id: Uuid) -> Result<Vec<IpAddr>, Error> {
+    pub async fn instance_delete(&self, saga: SagaRef, id: Uuid) -> Result<Vec<IpAddr>, Error> {
         self.nat_transaction("delete instance", move |conn| {
+            fence(conn, saga)?;
             let Ok(instance) = live_instance(conn, id) else { return Ok(Vec::new()) };
             if instance.active_vmm_id.is_some() {
                 return Err(Error::invalid(
@@ -381,12 +397,13 @@ impl Datastore {
     /// goes. Returns the target and the source VMM.
     pub async fn begin_migrate(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         instance_id: Uuid,
         target: Location,
         migration_id: Uuid,
     ) -> Result<(Vmm, Vmm), Error> {
         self.transaction("begin migration", move |conn| {
+            fence(conn, saga)?;
             let instance = live_instance(conn, instance_id)?;
             let by_id = |id: Uuid| vmm::table.filter(vmm::id.eq(id)).select(Vmm::as_select());
             let not_running = || Error::invalid("instance must be running before it can migrate");
@@ -409,7 +426,7 @@ impl Datastore {
             }
             refuse_while_moving(conn, instance_id)?;
             let row =
-                insert_vmm(conn, &instance, target.vmm_id, saga_id, Some(target.sled_id), &[])?;
+                insert_vmm(conn, &instance, target.vmm_id, saga.id, Some(target.sled_id), &[])?;
             diesel::insert_into(migration::table)
                 .values(new_migration(migration_id, instance_id, source.id, row.id))
                 .execute(conn)?;
@@ -427,11 +444,13 @@ impl Datastore {
     /// Takes back a migration that did not begin.
     pub async fn undo_begin_migrate(
         &self,
+        saga: SagaRef,
         instance_id: Uuid,
         migration_id: Uuid,
         target_vmm_id: Uuid,
     ) -> Result<(), Error> {
         self.transaction("undo begin migration", move |conn| {
+            fence(conn, saga)?;
             clear_migration(conn, instance_id, migration_id)?;
             // Unless the migration went through after all.
             let active: Option<Uuid> = instance::table

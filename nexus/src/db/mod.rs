@@ -18,6 +18,7 @@ pub mod migrate;
 pub mod nat;
 pub mod network;
 pub mod paging;
+pub mod port;
 pub mod project;
 pub mod saga;
 pub mod sled;
@@ -36,7 +37,7 @@ pub struct Datastore {
     pool: bb8::Pool<Manager>,
     log: slog::Logger,
     /// Keeps the allocations of one pool apart within this process, to save retries.
-    pool_queues: address::PoolQueues,
+    pool_turns: address::PoolTurns,
     /// Keeps writers of NAT entries apart within this process: they all update one counter.
     nat_queue: tokio::sync::Mutex<()>,
     retries: AtomicU64,
@@ -64,7 +65,7 @@ impl Datastore {
         Ok(Datastore {
             pool,
             log,
-            pool_queues: Default::default(),
+            pool_turns: Default::default(),
             nat_queue: Default::default(),
             retries: AtomicU64::new(0),
         })

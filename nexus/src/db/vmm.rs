@@ -3,6 +3,7 @@
 use super::error::TxResult;
 use super::instance::{clear_migration, stop_instance};
 use super::nat::{ensure_entries_of_instance, remove_entries_of_instance};
+use super::port::{forget_port, note_all};
 use super::{Datastore, now};
 use chrono::{DateTime, Utc};
 use db_model::schema::{instance, migration, nat_entry, sled, vmm};
@@ -112,7 +113,7 @@ pub(super) fn delete_vmm(conn: &mut PgConnection, id: Uuid) -> QueryResult<()> {
     diesel::update(vmm::table.filter(vmm::id.eq(id)).filter(vmm::time_deleted.is_null()))
         .set(vmm::time_deleted.eq(Some(now())))
         .execute(conn)?;
-    Ok(())
+    forget_port(conn, id)
 }
 
 impl Datastore {
@@ -296,6 +297,7 @@ fn settle_migration(
             .set((instance::active_vmm_id.eq(Some(target)), instance::time_state_updated.eq(now())))
             .execute(conn)?;
         clear_migration(conn, found.id, migration_id)?;
+        note_all(conn, found.id, target)?;
         let addresses = ensure_entries_of_instance(conn, found.id, sled_id)?;
         return Ok(Some(Settled::NatChanged(addresses)));
     }

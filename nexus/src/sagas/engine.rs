@@ -5,14 +5,14 @@
 //! one for each saga, memory does not grow with the sagas that were run, and no saga waits behind
 //! another's write. It costs a task and two channels.
 
+use super::ownership::{Lease, Ownership};
 use super::store::Store;
 use super::{NexusSaga, SagaContext, registry};
 use crate::background::Activator;
 use crate::config::SagaConfig;
 use crate::dataplane::Dataplane;
 use crate::db::Datastore;
-use crate::db::saga::Owner;
-use chrono::TimeDelta;
+use crate::db::saga::{Owner, SagaRef, taken_over};
 use db_model::Saga;
 use newtype_uuid::GenericUuid;
 use nexus_common::Error;
@@ -25,6 +25,7 @@ use steno::{
     ActionRegistry, Dag, SagaDag, SagaId, SagaNodeEvent, SagaResult, SagaResultOk, SecClient,
 };
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 /// The longest that a caller waits for a saga. The saga itself goes on.
@@ -56,7 +57,8 @@ impl From<Error> for SagaFailure {
 pub struct SagaEngine {
     sec_id: Uuid,
     nexus_id: Uuid,
-    lease: TimeDelta,
+    lease: Arc<Lease>,
+    lease_length: Duration,
     registry: Arc<ActionRegistry<NexusSaga>>,
     datastore: Arc<Datastore>,
     dataplane: Arc<Dataplane>,
@@ -88,12 +90,14 @@ impl SagaEngine {
         log: &Logger,
     ) -> Result<Self, Error> {
         let sec_id = Uuid::new_v4();
-        let lease = TimeDelta::milliseconds(config.lease_ms as i64);
-        datastore.sec_create(sec_id, nexus_id, lease).await?;
+        let lease_length = Duration::from_millis(config.lease_ms);
+        let asked = Instant::now();
+        datastore.sec_renew(sec_id, nexus_id, lease_length).await?;
         Ok(SagaEngine {
             sec_id,
             nexus_id,
-            lease,
+            lease: Arc::new(Lease::granted(asked, lease_length)),
+            lease_length,
             registry: Arc::new(registry()),
             datastore,
             dataplane,
@@ -110,7 +114,10 @@ impl SagaEngine {
 
     /// Extends the lease, which others respect until it is over.
     pub async fn renew_lease(&self) -> Result<(), Error> {
-        self.datastore.sec_renew(self.sec_id, self.lease).await
+        let asked = Instant::now();
+        self.datastore.sec_renew(self.sec_id, self.nexus_id, self.lease_length).await?;
+        self.lease.renewed(asked, self.lease_length);
+        Ok(())
     }
 
     /// Runs a new saga and waits for its outcome. A caller that goes away leaves it to finish;
@@ -139,7 +146,10 @@ impl SagaEngine {
         let mut taken = 0;
         for sec in self.datastore.secs_to_succeed(self.sec_id, self.nexus_id).await? {
             loop {
-                let sagas = self.datastore.sagas_adopt(sec, self.sec_id, ADOPT_BATCH).await?;
+                let sagas = self
+                    .datastore
+                    .sagas_adopt(sec, self.sec_id, self.nexus_id, ADOPT_BATCH)
+                    .await?;
                 if sagas.is_empty() {
                     break;
                 }
@@ -148,7 +158,7 @@ impl SagaEngine {
                     self.resume(saga);
                 }
             }
-            self.datastore.sec_delete_if_idle(sec).await?;
+            self.datastore.sec_delete_if_idle(sec, self.nexus_id).await?;
         }
         Ok(taken)
     }
@@ -195,11 +205,18 @@ impl SagaEngine {
     fn runner(&self, id: SagaId, owner: Owner) -> Runner {
         // steno writes whole parameters to its log below this level.
         let quiet = slog::LevelFilter::new(self.log.clone(), slog::Level::Warning).fuse();
-        let store = Store { datastore: self.datastore.clone(), owner, log: self.log.clone() };
+        let saga = SagaRef { id: id.into_untyped_uuid(), owner };
+        let ownership = Arc::new(Ownership::new(saga, self.lease.clone(), self.log.clone()));
+        let store = Store {
+            datastore: self.datastore.clone(),
+            ownership: ownership.clone(),
+            log: self.log.clone(),
+        };
         Runner {
             id,
             context: Arc::new(SagaContext {
-                saga_id: id.into_untyped_uuid(),
+                saga,
+                ownership,
                 datastore: self.datastore.clone(),
                 dataplane: self.dataplane.clone(),
                 v2p: self.v2p.clone(),
@@ -230,6 +247,9 @@ impl Runner {
         let result = self.run_on(&sec, beginning).await;
         sec.shutdown().await;
         self.running.fetch_sub(1, Ordering::Relaxed);
+        if self.context.ownership.is_lost() {
+            return Err(taken_over());
+        }
         if let Ok(result) = &result {
             self.report(result);
         }
