@@ -5,7 +5,7 @@ use super::error::{TxResult, taken};
 use super::network::insert_default_vpc;
 use super::now;
 use super::paging::page_by;
-use db_model::schema::{disk, external_ip, instance, project, vpc};
+use db_model::schema::{disk, external_ip, instance, project, vpc, vpc_subnet};
 use db_model::{IpKind, Project};
 use diesel::prelude::*;
 use nexus_common::{Error, NameOrId, PageBy, ResourceType};
@@ -107,7 +107,15 @@ impl Datastore {
                 return Err(Error::invalid(message).into());
             }
             // The default VPC came with the project, and goes with it: no interface is left.
-            diesel::update(vpc::table.filter(vpc::project_id.eq(id)))
+            let vpcs = vpc::table.filter(vpc::project_id.eq(id));
+            diesel::update(
+                vpc_subnet::table
+                    .filter(vpc_subnet::vpc_id.eq_any(vpcs.select(vpc::id)))
+                    .filter(vpc_subnet::time_deleted.is_null()),
+            )
+            .set(vpc_subnet::time_deleted.eq(Some(now())))
+            .execute(conn)?;
+            diesel::update(vpcs.filter(vpc::time_deleted.is_null()))
                 .set(vpc::time_deleted.eq(Some(now())))
                 .execute(conn)?;
             diesel::update(project::table.filter(project::id.eq(id)))
