@@ -1,6 +1,6 @@
 //! The checks of a history.
 
-use crate::history::{Entry, Event};
+use crate::history::{Entry, Event, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub mod addresses;
@@ -13,29 +13,32 @@ pub mod values;
 pub struct Violation {
     /// The names of what it is about.
     pub objects: BTreeSet<String>,
+    /// When it had been seen.
+    pub at: Time,
     /// What is wrong.
     pub what: String,
 }
 
 impl Violation {
-    /// A violation that is about these objects.
-    pub fn new(objects: impl IntoIterator<Item = String>, what: String) -> Self {
-        Violation { objects: objects.into_iter().collect(), what }
+    /// A violation that is about these objects, and was seen at this time.
+    pub fn new(objects: impl IntoIterator<Item = String>, at: Time, what: String) -> Self {
+        Violation { objects: objects.into_iter().collect(), at, what }
     }
 
-    /// What has happened to the objects of the violation, in order.
+    /// What had happened to the objects of the violation until it was seen, in order. Requests
+    /// that were refused have done nothing to them.
     pub fn story<'a>(&self, entries: &'a [Entry], names: &Names) -> Vec<&'a Entry> {
+        let about = |name: &str| self.objects.contains(name);
         let touches = |entry: &&Entry| match &entry.event {
-            Event::Request(request, _) => {
-                request.objects().iter().any(|object| self.objects.contains(object))
+            Event::Request(request, outcome) => {
+                !outcome.refused() && request.objects().first().is_some_and(|first| about(first))
             }
             Event::Packet(passed) => {
-                self.objects.contains(&passed.ip.to_string())
-                    || names.name(&passed.instance).is_some_and(|n| self.objects.contains(n))
+                about(&passed.ip.to_string()) && names.name(&passed.instance).is_some_and(about)
             }
             Event::Trouble(_) => false,
         };
-        entries.iter().filter(touches).collect()
+        entries.iter().filter(|entry| entry.start <= self.at).filter(touches).collect()
     }
 }
 
@@ -47,6 +50,10 @@ pub fn check(entries: &[Entry]) -> Vec<Violation> {
     violations.extend(values.check(&names));
     violations.extend(addresses::check(entries));
     violations.extend(packets::check(entries, &names, &values));
+    violations.sort_by_key(|violation| violation.at);
+    // What is wrong is often seen more than once.
+    let mut seen = BTreeSet::new();
+    violations.retain(|violation| seen.insert(violation.objects.clone()));
     violations
 }
 

@@ -73,7 +73,7 @@ pub fn check(entries: &[Entry]) -> Vec<Violation> {
                         from as f64 / 1e6
                     );
                     let objects = [one.holder.clone(), other.holder.clone()];
-                    violations.push(Violation::new(objects, what));
+                    violations.push(Violation::new(objects, from, what));
                 }
             }
         }

@@ -8,7 +8,7 @@ pub fn check(entries: &[Entry]) -> Vec<Violation> {
     let of = |entry: &Entry| {
         let (request, outcome) = entry.request()?;
         let Outcome::Answer(500, _) = outcome else { return None };
-        Some(Violation::new(request.objects(), format!("an answer is 500: {entry}")))
+        Some(Violation::new(request.objects(), entry.end, format!("an answer is 500: {entry}")))
     };
     entries.iter().filter_map(of).collect()
 }

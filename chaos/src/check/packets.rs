@@ -25,10 +25,11 @@ pub fn check(entries: &[Entry], names: &Names, values: &Values) -> Vec<Violation
         if may.unwrap_or_else(|| !taken(&ip, name, during)) {
             return None;
         }
-        let holder = holds.iter().filter(|h| h.ip == ip).map(|h| h.holder.clone());
-        let objects = holder.chain([name.to_string(), ip.clone()]);
+        let holds = holds.iter().filter(|h| h.ip == ip && h.from <= entry.end);
+        let holder = holds.max_by_key(|h| h.from).map(|h| h.holder.clone());
+        let objects = [name.to_string(), ip.clone()].into_iter().chain(holder);
         let what = format!("{name} cannot have had the address of this packet: {entry}");
-        Some(Violation::new(objects, what))
+        Some(Violation::new(objects, entry.end, what))
     };
     entries.iter().filter_map(of).collect()
 }

@@ -241,14 +241,14 @@ impl Values {
             for (name, register) in registers {
                 for read in register.unexplained(|effect, read| same(effect, read, names)) {
                     let what = format!("{name} {verb} {}", shown(&read.value, read.start));
-                    violations.push(Violation::new([name.clone()], what));
+                    violations.push(Violation::new([name.clone()], read.end, what));
                 }
             }
         }
         for ((id, name), register) in &self.owners {
             for read in register.unexplained(|effect, read| same(effect, read, names)) {
                 let what = format!("{name} ({id}) belongs to {}", shown(&read.value, read.start));
-                violations.push(Violation::new([name.clone()], what));
+                violations.push(Violation::new([name.clone()], read.end, what));
             }
         }
         violations
