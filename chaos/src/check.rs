@@ -127,3 +127,26 @@ pub(crate) mod made {
         done(start, end, Request::FipDetach { fip: 0 }, 202, fip(Value::Null))
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::made::{attach, beginning, detach, done, packet};
+    use super::*;
+    use crate::request::Request;
+    use serde_json::json;
+
+    #[test]
+    fn a_story_holds_what_matters_until_it_was_seen() {
+        let refused = done(45, 46, Request::FipDetach { fip: 0 }, 400, json!({}));
+        let elsewhere = done(45, 46, Request::FipView { fip: 1 }, 200, json!({}));
+        let wrong = packet(50, 51, "10.77.0.0", "A");
+        let again = packet(55, 56, "10.77.0.0", "A");
+        let more = [attach(10, 20, 0), detach(30, 40), refused, elsewhere, wrong, again];
+        let entries: Vec<_> = beginning().into_iter().chain(more).collect();
+        let violations = check(&entries);
+        assert_eq!(violations.len(), 1, "one that is seen twice is told once: {violations:?}");
+        let story = violations[0].story(&entries, &Names::of(&entries));
+        let starts: Vec<_> = story.iter().map(|entry| entry.start).collect();
+        assert_eq!(starts, [1, 1, 10, 30, 50], "{story:?}");
+    }
+}

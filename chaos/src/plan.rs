@@ -134,7 +134,7 @@ fn action(rng: &mut ChaCha12Rng) -> Action {
     let instance = rng.random_range(0..INSTANCES);
     let range = rng.random_range(0..RANGES);
     let sled = rng.random_range(0..SLEDS);
-    let (spare, ephemeral) = (rng.random_bool(0.25), rng.random_bool(0.5));
+    let (spare, ephemeral) = (rng.random_bool(0.1), rng.random_bool(0.5));
     match rng.random_range(0..100) {
         0..12 => Action::FipCreate { fip, spare },
         12..15 => Action::FipDelete { fip },

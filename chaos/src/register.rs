@@ -78,16 +78,15 @@ impl Register {
         (start, end): (Time, Time),
         same: impl Fn(&Value, &Value) -> bool,
     ) -> impl Iterator<Item = &Value> {
-        let certain = self.effects.iter().filter(|effect| effect.certain);
-        let certain = certain.map(|effect| (effect.start, effect.latest, &effect.value));
-        let seen = self.reads.iter().map(|read| (read.start, read.end, &read.value));
-        let before = certain.chain(seen).filter(move |(_, latest, _)| *latest < start);
-        let mut before: Vec<_> = before.collect();
-        before.sort_unstable_by_key(|(start, _, _)| std::cmp::Reverse(*start));
+        // What came before a certain effect is over, whatever it was. A read only shows that other
+        // values are.
+        let certain = self.effects.iter().filter(|e| e.certain && e.latest < start);
+        let last = certain.map(|effect| effect.start).max().unwrap_or_default();
+        let seen: Vec<_> = self.reads.iter().filter(|read| read.end < start).collect();
         let stands = move |effect: &&Effect| {
-            let after = before.iter().take_while(|(start, _, _)| *start > effect.latest);
-            effect.start <= end
-                && !after.into_iter().any(|(_, _, value)| !same(&effect.value, value))
+            let denied =
+                |read: &&Read| read.start > effect.latest && !same(&effect.value, &read.value);
+            effect.start <= end && effect.latest >= last && !seen.iter().any(denied)
         };
         self.effects.iter().filter(stands).map(|effect| &effect.value)
     }
@@ -165,6 +164,18 @@ mod test {
         // Unless something put it back.
         register.uncertain(Value::Absent, 25, 35);
         assert_eq!(unexplained(&register), 0);
+    }
+
+    #[test]
+    fn what_is_certain_ends_what_is_not_known() {
+        let mut register = register();
+        register.uncertain(Value::Any, 10, 20);
+        register.read(is("a"), 21, 22);
+        register.read(is("a"), 23, 24);
+        assert_eq!(unexplained(&register), 0);
+        register.certain(is("b"), 30, 40);
+        register.read(is("a"), 41, 42);
+        assert_eq!(unexplained(&register), 1);
     }
 
     #[test]

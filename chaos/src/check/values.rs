@@ -106,10 +106,8 @@ impl Values {
             ) => {
                 register.certain(Value::Absent, start, end);
             }
-            (Request::FipDelete { .. } | Request::InstanceDelete { .. }, _) => {
-                if unknown(outcome) {
-                    register.uncertain(Value::Absent, start, latest);
-                }
+            (Request::FipDelete { .. } | Request::InstanceDelete { .. }, _) if unknown(outcome) => {
+                register.uncertain(Value::Absent, start, latest);
             }
             (Request::FipView { .. } | Request::InstanceView { .. }, Outcome::Answer(404, _)) => {
                 register.read(Value::Absent, start, end);
@@ -187,10 +185,10 @@ impl Values {
             (Request::EphemeralDetach { .. } | Request::InstanceDelete { .. }, Some(_)) => {
                 register.certain(Value::Absent, start, end);
             }
-            (Request::EphemeralDetach { .. } | Request::InstanceDelete { .. }, None) => {
-                if unknown(outcome) {
-                    register.uncertain(Value::Absent, start, latest);
-                }
+            (Request::EphemeralDetach { .. } | Request::InstanceDelete { .. }, None)
+                if unknown(outcome) =>
+            {
+                register.uncertain(Value::Absent, start, latest);
             }
             (Request::InstanceCreate { ephemeral: true, .. }, Some(_)) => {
                 register.uncertain(Value::Any, start, end);
