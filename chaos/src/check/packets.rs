@@ -55,7 +55,7 @@ mod test {
 
     #[test]
     fn not_any_more_after_a_move() {
-        let moved = vec![attach(10, 20, 0), detach(30, 40), attach(50, 60, 1)];
+        let moved = [attach(10, 20, 0), detach(30, 40), attach(50, 60, 1)];
         let with = |packet| moved.iter().cloned().chain([packet]).collect();
         assert_eq!(violations(with(packet(35, 36, "10.77.0.0", "A"))), 0);
         assert_eq!(violations(with(packet(41, 45, "10.77.0.0", "A"))), 1);
