@@ -31,7 +31,8 @@ impl Datastore {
     /// Records a new SEC with a lease.
     pub async fn sec_create(&self, id: Uuid, nexus_id: Uuid, lease: Duration) -> Result<(), Error> {
         self.statement("create sec", move |conn| {
-            let row = Sec { id, nexus_id, time_created: now(), time_lease_expires: now() + lease };
+            let time_created = now();
+            let row = Sec { id, nexus_id, time_created, time_lease_expires: time_created + lease };
             diesel::insert_into(sec::table).values(row).on_conflict_do_nothing().execute(conn)?;
             Ok(())
         })

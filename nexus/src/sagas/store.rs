@@ -60,6 +60,7 @@ fn state(state: SagaCachedState) -> SagaState {
 #[async_trait]
 impl SecStore for Store {
     async fn saga_create(&self, params: SagaCreateParams) -> Result<(), anyhow::Error> {
+        let created = now();
         let row = Saga {
             id: params.id.into_untyped_uuid(),
             name: params.name.to_string(),
@@ -68,8 +69,8 @@ impl SecStore for Store {
             creator: self.owner.sec_id,
             owner: self.owner.sec_id,
             adopt_generation: self.owner.adopt_generation,
-            time_created: now(),
-            time_adopted: now(),
+            time_created: created,
+            time_adopted: created,
             time_done: None,
         };
         Ok(self.datastore.saga_create(row).await?)
