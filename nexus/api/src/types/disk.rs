@@ -1,7 +1,7 @@
 //! Disks.
 
 use super::{IdentityMetadata, IdentityMetadataCreateParams};
-use nexus_common::ByteCount;
+use nexus_common::{ByteCount, Name};
 use schemars::JsonSchema;
 use schemars::r#gen::SchemaGenerator;
 use schemars::schema::{InstanceType, Metadata, Schema, SchemaObject};
@@ -155,6 +155,13 @@ pub struct DiskCreate {
     pub disk_backend: DiskBackend,
     /// The size.
     pub size: ByteCount,
+}
+
+/// How to end the import of a disk's content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FinalizeDisk {
+    /// The name of a snapshot to make of the disk. Absent or `null`: none is made.
+    pub snapshot_name: Option<Name>,
 }
 
 /// Where a new disk's blocks are kept, and what is in them at first.

@@ -177,6 +177,54 @@ fn yes() -> bool {
     true
 }
 
+/// What an instance is to be changed to. Every field but `multicast_groups` is what it will be
+/// afterwards, not a difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstanceUpdate {
+    /// The number of virtual CPUs. Another number than it has needs a stopped instance.
+    pub ncpus: InstanceCpuCount,
+    /// The memory. Another size than it has needs a stopped instance.
+    pub memory: ByteCount,
+    /// The name or id of the disk to boot from, one that is attached; `null` for whatever the
+    /// firmware finds bootable. Another disk than it has needs a stopped instance.
+    #[serde(deserialize_with = "nullable::read")]
+    #[schemars(schema_with = "nullable::schema::<NameOrId>")]
+    pub boot_disk: Option<NameOrId>,
+    /// What to do when the instance fails; `null` for what is the default at that time.
+    #[serde(deserialize_with = "nullable::read")]
+    #[schemars(schema_with = "nullable::schema::<InstanceAutoRestartPolicy>")]
+    pub auto_restart_policy: Option<InstanceAutoRestartPolicy>,
+    /// The kind of CPU that the instance needs; `null` for any. Another kind than it has needs a
+    /// stopped instance.
+    #[serde(deserialize_with = "nullable::read")]
+    #[schemars(schema_with = "nullable::schema::<InstanceCpuPlatform>")]
+    pub cpu_platform: Option<InstanceCpuPlatform>,
+    /// Whether to use jumbo frames on the primary network interface.
+    pub enable_jumbo_frames: bool,
+    /// The multicast groups that the instance is to be in. Absent or `null`: those that it is in.
+    #[serde(default)]
+    pub multicast_groups: Option<Vec<MulticastGroupJoinSpec>>,
+}
+
+/// Fields that may be `null` but must not be absent.
+mod nullable {
+    use schemars::JsonSchema;
+    use schemars::r#gen::SchemaGenerator;
+    use schemars::schema::Schema;
+    use serde::{Deserialize, Deserializer};
+
+    /// That a field is read by a function of its own is what keeps it from being optional.
+    pub fn read<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
+        Option::deserialize(deserializer)
+    }
+
+    pub fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Option<T>>()
+    }
+}
+
 /// A disk that a new instance gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
