@@ -33,6 +33,7 @@ text_enum! {
         Detached => "detached",
         Attached => "attached",
         ImportReady => "import_ready",
+        ImportingFromBulkWrites => "importing_from_bulk_writes",
     }
 }
 

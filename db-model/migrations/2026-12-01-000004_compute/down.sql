@@ -6,7 +6,8 @@ DROP TABLE ssh_key;
 DROP TABLE image;
 DROP TABLE snapshot;
 -- A disk that waits for its content is a blank one to the schema before.
-UPDATE disk SET state = 'detached' WHERE state = 'import_ready';
+UPDATE disk SET state = 'detached'
+    WHERE state IN ('import_ready', 'importing_from_bulk_writes');
 ALTER TABLE disk DROP CONSTRAINT disk_states;
 ALTER TABLE disk ADD CONSTRAINT disk_state_check CHECK (state IN ('detached', 'attached'));
 ALTER TABLE disk DROP COLUMN read_only;

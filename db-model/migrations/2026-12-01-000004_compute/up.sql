@@ -7,7 +7,7 @@ ALTER TABLE disk ADD COLUMN read_only BOOL NOT NULL DEFAULT false;
 ALTER TABLE disk DROP CONSTRAINT IF EXISTS disk_state_check;
 ALTER TABLE disk DROP CONSTRAINT IF EXISTS check_state;
 ALTER TABLE disk ADD CONSTRAINT disk_states
-    CHECK (state IN ('detached', 'attached', 'import_ready'));
+    CHECK (state IN ('detached', 'attached', 'import_ready', 'importing_from_bulk_writes'));
 
 CREATE TABLE snapshot (
     id UUID PRIMARY KEY,

@@ -442,9 +442,40 @@ pub trait NexusExternalApi {
         query: Query<OptionalProjectSelector>,
     ) -> Result<HttpResponseDeleted, HttpError>;
 
+    /// Start to write to a disk
+    ///
+    /// It must have been created to wait for its content.
+    #[endpoint { method = POST, path = "/v1/disks/{disk}/bulk-write-start", tags = ["disks"] }]
+    async fn disk_bulk_write_import_start(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// Write to a disk
+    ///
+    /// Disks are records, with no storage behind them: the data is checked, and not kept.
+    #[endpoint { method = POST, path = "/v1/disks/{disk}/bulk-write", tags = ["disks"] }]
+    async fn disk_bulk_write_import(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<ImportBlocksBulkWrite>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// Stop writing to a disk
+    ///
+    /// It waits for more, or for its import to be finished.
+    #[endpoint { method = POST, path = "/v1/disks/{disk}/bulk-write-stop", tags = ["disks"] }]
+    async fn disk_bulk_write_import_stop(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
     /// Finish the import of a disk
     ///
-    /// It is detached then, with what was written to it.
+    /// It is detached then.
     #[endpoint { method = POST, path = "/v1/disks/{disk}/finalize", tags = ["disks"] }]
     async fn disk_finalize_import(
         rqctx: RequestContext<Self::Context>,

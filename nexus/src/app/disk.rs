@@ -3,9 +3,8 @@
 use super::authz::Action;
 use super::{Nexus, OpContext, Selector, check_description};
 use crate::db::disk::{DiskContent, NewDisk};
-use crate::db::snapshot::snapshot_of;
 use db_model::{Disk, DiskType};
-use nexus_api::types::{BlockSize, DiskBackend, DiskCreate, DiskSource, FinalizeDisk};
+use nexus_api::types::{BlockSize, DiskBackend, DiskCreate, DiskSource};
 use nexus_common::{ByteCount, Error, NameOrId, PageBy};
 use uuid::Uuid;
 
@@ -121,20 +120,6 @@ impl Nexus {
             }
         }
         Ok(())
-    }
-
-    /// Ends the import of a disk's content.
-    pub async fn disk_finalize_import(
-        &self,
-        opctx: &OpContext,
-        disk: &Selector,
-        body: FinalizeDisk,
-    ) -> Result<(), Error> {
-        let disk = self.disk(opctx, disk, Action::Modify).await?;
-        let description = || format!("snapshot of finalized disk {}", disk.name);
-        let snapshot =
-            body.snapshot_name.map(|name| snapshot_of(&disk, name.into(), description()));
-        self.datastore.disk_finalize_import(disk.id, snapshot).await
     }
 
     /// A page of an instance's disks.

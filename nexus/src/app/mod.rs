@@ -6,6 +6,7 @@
 pub mod authz;
 pub mod context;
 mod disk;
+mod disk_import;
 mod floating_ip;
 mod image;
 mod instance;

@@ -376,6 +376,27 @@ impl Datastore {
         .await
     }
 
+    /// Takes a disk from one state of its import to another.
+    pub async fn disk_import_step(
+        &self,
+        id: Uuid,
+        from: DiskState,
+        to: DiskState,
+    ) -> Result<(), Error> {
+        self.transaction("step of disk import", move |conn| {
+            let found = disk_by(conn, None, &id.into())?;
+            if found.state != from {
+                let message = format!("cannot set disk in state {} to {to}", found.state);
+                return Err(Error::invalid(message).into());
+            }
+            diesel::update(disk::table.filter(disk::id.eq(id)))
+                .set((disk::state.eq(to), disk::time_modified.eq(now())))
+                .execute(conn)?;
+            Ok(())
+        })
+        .await
+    }
+
     /// Ends the import of a disk's content: it is detached then. Makes a snapshot of it, if one is
     /// given, as that describes it; the disk's own size and project are filled in.
     pub async fn disk_finalize_import(

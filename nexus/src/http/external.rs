@@ -480,6 +480,40 @@ impl NexusExternalApi for External {
         Ok(HttpResponseDeleted())
     }
 
+    async fn disk_bulk_write_import_start(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        rqctx.context().disk_import_start(&opctx, &selector).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn disk_bulk_write_import(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<ImportBlocksBulkWrite>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        rqctx.context().disk_import_write(&opctx, &selector, body.into_inner()).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn disk_bulk_write_import_stop(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        rqctx.context().disk_import_stop(&opctx, &selector).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
     async fn disk_finalize_import(
         rqctx: Ctx,
         path: Path<DiskPath>,

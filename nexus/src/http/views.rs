@@ -169,6 +169,7 @@ pub(super) fn disk(row: model::Disk) -> Result<Disk, Error> {
         state: match (row.state, row.instance_id) {
             (model::DiskState::Attached, Some(id)) => DiskState::Attached(id),
             (model::DiskState::ImportReady, _) => DiskState::ImportReady,
+            (model::DiskState::ImportingFromBulkWrites, _) => DiskState::ImportingFromBulkWrites,
             _ => DiskState::Detached,
         },
         device_path: format!("/mnt/{}", row.name),

@@ -233,6 +233,62 @@ async fn disks_are_made_from_images_and_snapshots() {
     assert_eq!(disk["image_id"], image["id"]);
 }
 
+/// Writes to a disk, as the CLI and the console do.
+async fn write_to(rack: &TestRack, disk: &str) {
+    let path = |what: &str| format!("/v1/disks/{disk}/{what}?project=demo");
+    let write = async |offset: u64, bytes: usize| {
+        let data = "AAAA".repeat(bytes / 3) + ["", "AA==", "AAA="][bytes % 3];
+        let body = json!({"offset": offset, "base64_encoded_data": data});
+        rack.post(&path("bulk-write"), body).await
+    };
+    write(0, 512)
+        .await
+        .refused(400, "cannot import blocks with a bulk write for disk in state import_ready");
+    rack.call(&path("bulk-write-stop"))
+        .await
+        .refused(400, "cannot set disk in state import_ready to import_ready");
+    rack.call(&path("bulk-write-start")).await.expect(204);
+    let now = rack.get(&format!("/v1/disks/{disk}?project=demo")).await.expect(200);
+    assert_eq!(now["state"], json!({"state": "importing_from_bulk_writes"}));
+    write(0, 512 << 10).await.expect(204);
+    write(GIB - 512, 512).await.expect(204);
+    for (offset, bytes, message) in [
+        (1, 512, "multiples of the block size 512"),
+        (0, 511, "multiples of the block size 512"),
+        (0, (512 << 10) + 512, "at most 524288 bytes"),
+        (GIB, 512, "within the disk's 1073741824 bytes"),
+        (u64::MAX - 511, 512, "within the disk's 1073741824 bytes"),
+    ] {
+        write(offset, bytes).await.refused_about(400, message);
+    }
+    let body = json!({"offset": 0, "base64_encoded_data": "?"});
+    rack.post(&path("bulk-write"), body).await.refused_about(400, "invalid Base64");
+    rack.post(&path("finalize"), json!({}))
+        .await
+        .refused_about(400, "cannot finalize disk in state importing_from_bulk_writes");
+    rack.call(&path("bulk-write-stop")).await.expect(204);
+}
+
+/// A project is not deleted under an image that is being made in it.
+#[tokio::test]
+async fn nothing_is_made_in_a_project_that_goes() {
+    let rack = rack().await;
+    let source = json!({"type": "you_can_boot_anything_as_long_as_its_alpine"});
+    let body = with(image_body("alpine", &json!({})), json!({"source": source}));
+    for round in 0..8 {
+        let name = format!("p{round}");
+        rack.project(&name).await;
+        let create = async {
+            let reply = rack.post(&format!("/v1/images?project={name}"), body.clone()).await;
+            reply.one_of(&[201, 404])
+        };
+        let delete =
+            async { rack.delete(&format!("/v1/projects/{name}")).await.one_of(&[204, 400]) };
+        let outcomes = futures::join!(create, delete);
+        assert!(matches!(outcomes, (201, 400) | (404, 204)), "{outcomes:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_disk_waits_for_its_content() {
     let rack = rack().await;
@@ -254,6 +310,7 @@ async fn a_disk_waits_for_its_content() {
         .refused(400, "cannot attach disk \"b\": invalid state import_ready");
 
     let finalize = "/v1/disks/a/finalize?project=demo";
+    write_to(&rack, "a").await;
     rack.post(finalize, json!({"snapshot_name": "imported"})).await.expect(204);
     let snapshot = rack.get("/v1/snapshots/imported?project=demo").await.expect(200);
     assert_eq!(snapshot["disk_id"], disk["id"]);

@@ -26,3 +26,4 @@ mod sagas;
 mod sdk;
 mod sleds;
 mod ssh_keys;
+mod who_may_compute;

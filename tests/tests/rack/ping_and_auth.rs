@@ -151,6 +151,8 @@ fn valid_request(operation: &str) -> (&'static str, Option<Value>) {
         | "project_delete"
         | "disk_view"
         | "disk_delete"
+        | "disk_bulk_write_import_start"
+        | "disk_bulk_write_import_stop"
         | "floating_ip_view"
         | "floating_ip_delete"
         | "floating_ip_detach"
@@ -208,6 +210,7 @@ fn valid_request(operation: &str) -> (&'static str, Option<Value>) {
         "instance_update" => ("", Some(update_body())),
         "instance_disk_attach" | "instance_disk_detach" => ("", Some(json!({"disk": "d"}))),
         "disk_finalize_import" | "silo_quotas_update" => ("", Some(json!({}))),
+        "disk_bulk_write_import" => ("", Some(json!({"offset": 0, "base64_encoded_data": ""}))),
         "snapshot_create" => {
             (IN_PROJECT, Some(json!({"name": "n", "description": "", "disk": "d"})))
         }

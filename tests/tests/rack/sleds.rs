@@ -1,6 +1,7 @@
 //! Sleds, as operators see them.
 
-use nexus_tests::TestRack;
+use nexus_dev::part::Part;
+use nexus_tests::{TestRack, eventually};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -52,6 +53,26 @@ async fn a_sled_says_what_it_runs() {
     assert!(rack.all(&format!("{SLEDS}/{}/instances", sleds[1 - on])).await.is_empty());
     rack.stop_instance(&web).await;
     assert!(rack.all(&format!("{SLEDS}/{}/instances", sleds[on])).await.is_empty());
+}
+
+/// What an operator wants of a sled is not for the sled to forget.
+#[tokio::test]
+async fn a_sled_that_registers_again_keeps_its_policy() {
+    let rack = TestRack::start().await;
+    let path = format!("{SLEDS}/{}", rack.ready().sled_agents[0].id);
+    let body = json!({"state": "non_provisionable"});
+    let before = rack.put(&format!("{path}/provision-policy"), body).await;
+    assert_eq!(before.expect(200)["old_state"], "provisionable");
+    let changed = rack.get(&path).await.expect(200);
+    rack.kill(Part::SledAgent(0));
+    rack.restart(Part::SledAgent(0)).await;
+    let now = eventually("the sled registers again", async || {
+        let now = rack.get(&path).await.expect(200);
+        if now["time_modified"] == changed["time_modified"] { Err(now) } else { Ok(now) }
+    })
+    .await;
+    assert_eq!(now["policy"], policy("non_provisionable"));
+    assert_eq!(now["time_created"], changed["time_created"]);
 }
 
 #[tokio::test]

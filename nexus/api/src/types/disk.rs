@@ -1,5 +1,6 @@
 //! Disks.
 
+use super::base64_bytes;
 use super::{IdentityMetadata, IdentityMetadataCreateParams};
 use nexus_common::{ByteCount, Name};
 use schemars::JsonSchema;
@@ -155,6 +156,17 @@ pub struct DiskCreate {
     pub disk_backend: DiskBackend,
     /// The size.
     pub size: ByteCount,
+}
+
+/// A piece of a disk's content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportBlocksBulkWrite {
+    /// Where it goes, in bytes from the beginning of the disk: a multiple of the block size.
+    pub offset: u64,
+    /// The data, encoded in Base64. At most 512 KiB before encoding, in whole blocks.
+    #[serde(with = "base64_bytes")]
+    #[schemars(schema_with = "base64_bytes::schema")]
+    pub base64_encoded_data: Vec<u8>,
 }
 
 /// How to end the import of a disk's content.

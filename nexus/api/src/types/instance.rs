@@ -255,23 +255,16 @@ pub struct MulticastGroupJoinSpec {
     pub ip_version: Option<IpVersion>,
 }
 
-/// User data as Base64.
+/// User data: Base64, and not too much of it.
 mod user_data {
+    use super::super::base64_bytes;
     use super::USER_DATA_MAX;
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    use schemars::r#gen::SchemaGenerator;
-    use schemars::schema::{InstanceType, Schema, SchemaObject};
-    use serde::{Deserialize, Deserializer, Serializer, de};
+    use serde::{Deserializer, de};
 
-    pub fn serialize<S: Serializer>(data: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(data))
-    }
+    pub use base64_bytes::{schema, serialize};
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        let data = STANDARD
-            .decode(String::deserialize(deserializer)?)
-            .map_err(|error| de::Error::custom(format!("invalid Base64: {error}")))?;
+        let data = base64_bytes::deserialize(deserializer)?;
         if data.len() > USER_DATA_MAX {
             return Err(de::Error::custom(format!(
                 "user data may have at most {USER_DATA_MAX} bytes, but has {}",
@@ -279,15 +272,6 @@ mod user_data {
             )));
         }
         Ok(data)
-    }
-
-    pub fn schema(_: &mut SchemaGenerator) -> Schema {
-        SchemaObject {
-            instance_type: Some(InstanceType::String.into()),
-            format: Some("byte".to_string()),
-            ..Default::default()
-        }
-        .into()
     }
 }
 

@@ -4,6 +4,7 @@
 //! comments are its descriptions. A `…Create` or `…Update` is what a client sends; a type named
 //! after the resource alone is the resource as a client sees it.
 
+mod base64_bytes;
 mod disk;
 mod external_ip;
 mod floating_ip;
@@ -27,6 +28,7 @@ mod vpc;
 
 pub use disk::{
     BlockSize, Disk, DiskBackend, DiskCreate, DiskSource, DiskState, DiskType, FinalizeDisk,
+    ImportBlocksBulkWrite,
 };
 pub use external_ip::{
     AddressAllocator, EphemeralIpCreate, ExternalIp, ExternalIpCreate, PoolSelector,
