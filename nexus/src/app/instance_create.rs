@@ -5,9 +5,9 @@ use super::disk::new_disk;
 use super::floating_ip::pool_request;
 use super::{Nexus, OpContext, check_description};
 use crate::db::address::PoolRequest;
-use crate::db::disk::{InstanceDisk, MAX_DISKS, too_many_disks};
 use crate::db::external_ip::MAX_EXTERNAL_IPS;
 use crate::db::instance::{ExternalIpRequest, InstanceAndVmm, NewInstance};
+use crate::db::instance_disk::{InstanceDisk, MAX_DISKS, too_many_disks};
 use crate::db::network::{MAX_NICS, NicRequest, PrivateIp};
 use crate::db::now;
 use crate::db::ssh_key::{MAX_SSH_KEYS, SshKeyRequest, too_many_ssh_keys};
@@ -90,7 +90,7 @@ fn new_instance(
         return Err(too_many_disks());
     }
     let has_boot_disk = body.boot_disk.is_some();
-    let disks = body.boot_disk.into_iter().chain(body.disks).map(instance_disk);
+    let disks = body.boot_disk.iter().chain(&body.disks).cloned().map(instance_disk);
     let disks = disks.collect::<Result<Vec<_>, _>>()?;
     if body.external_ips.len() > MAX_EXTERNAL_IPS {
         return Err(Error::invalid(format!(
@@ -101,20 +101,26 @@ fn new_instance(
     if body.enable_jumbo_frames {
         return Err(no_jumbo_frames("set on an instance"));
     }
-    let external_ips: Vec<_> =
-        body.external_ips.into_iter().map(|ip| external_ip(ip, legacy)).collect();
+    let (asked, nics) = (body.external_ips.clone(), body.network_interfaces.clone());
+    let external_ips: Vec<_> = asked.into_iter().map(|ip| external_ip(ip, legacy)).collect();
     check_ephemeral(&external_ips)?;
-    let nics = nic_requests(&body.identity, body.network_interfaces)?;
+    let nics = nic_requests(&body.identity, nics)?;
     if body.ssh_public_keys.as_ref().is_some_and(|keys| keys.len() > MAX_SSH_KEYS) {
         return Err(too_many_ssh_keys());
     }
     if let Some(group) = body.anti_affinity_groups.first() {
         return Err(Error::not_found(ResourceType::AntiAffinityGroup, group));
     }
-    let ssh_keys = SshKeyRequest { user_id, keys: body.ssh_public_keys };
-    let created = now();
     check_description(&body.identity.description)?;
-    let row = Instance {
+    let ssh_keys = SshKeyRequest { user_id, keys: body.ssh_public_keys.clone() };
+    let row = new_row(project, body);
+    Ok(NewInstance { row, nics, external_ips, disks, has_boot_disk, ssh_keys })
+}
+
+/// The row of an instance that is stopped.
+fn new_row(project: &Project, body: InstanceCreate) -> Instance {
+    let created = now();
+    Instance {
         id: Uuid::new_v4(),
         project_id: project.id,
         silo_id: project.silo_id,
@@ -136,8 +142,7 @@ fn new_instance(
         time_created: created,
         time_modified: created,
         time_deleted: None,
-    };
-    Ok(NewInstance { row, nics, external_ips, disks, has_boot_disk, ssh_keys })
+    }
 }
 
 /// A policy as its row has it.

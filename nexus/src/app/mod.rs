@@ -11,6 +11,7 @@ mod floating_ip;
 mod image;
 mod instance;
 mod instance_create;
+mod instance_disk;
 mod instance_state;
 mod instance_update;
 mod ip_pool;

@@ -2,11 +2,12 @@
 
 use super::address::{PoolRequest, resolve_pool};
 use super::attach::{Location, check_room, start_attaching};
-use super::disk::{InstanceDisk, attach_disks, detach_all_disks, disk_by};
+use super::disk::disk_by;
 use super::error::{TxError, TxResult, taken};
 use super::external_ip::{
     allocate_ephemeral, allocate_snat, floating_ip_by, ips_of_instance, release, whole_address_row,
 };
+use super::instance_disk::{InstanceDisk, attach_disks, detach_all_disks};
 use super::nat::{ensure_entries_of_instance, remove_entries_of_instance};
 use super::network::{NicRequest, insert_nics};
 use super::paging::page;

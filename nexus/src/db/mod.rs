@@ -14,6 +14,7 @@ pub mod error;
 pub mod external_ip;
 pub mod image;
 pub mod instance;
+pub mod instance_disk;
 pub mod ip_pool;
 pub mod migrate;
 pub mod nat;
