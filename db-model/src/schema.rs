@@ -64,12 +64,78 @@ diesel::table! {
         size -> BigInt,
         block_size -> Integer,
         disk_type -> Text,
+        image_id -> Nullable<Uuid>,
+        snapshot_id -> Nullable<Uuid>,
+        read_only -> Bool,
         state -> Text,
         instance_id -> Nullable<Uuid>,
         slot -> Nullable<SmallInt>,
         time_created -> Timestamptz,
         time_modified -> Timestamptz,
         time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    snapshot (id) {
+        id -> Uuid,
+        project_id -> Uuid,
+        name -> Text,
+        description -> Text,
+        disk_id -> Uuid,
+        size -> BigInt,
+        block_size -> Integer,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
+        time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    image (id) {
+        id -> Uuid,
+        silo_id -> Uuid,
+        project_id -> Nullable<Uuid>,
+        name -> Text,
+        description -> Text,
+        os -> Text,
+        version -> Text,
+        size -> BigInt,
+        block_size -> Integer,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
+        time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    ssh_key (id) {
+        id -> Uuid,
+        silo_user_id -> Uuid,
+        name -> Text,
+        description -> Text,
+        public_key -> Text,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
+        time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    instance_ssh_key (instance_id, ssh_key_id) {
+        instance_id -> Uuid,
+        ssh_key_id -> Uuid,
+    }
+}
+
+diesel::table! {
+    silo_quotas (silo_id) {
+        silo_id -> Uuid,
+        cpus -> BigInt,
+        memory -> BigInt,
+        storage -> BigInt,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
     }
 }
 
@@ -241,6 +307,7 @@ diesel::table! {
         usable_physical_ram -> BigInt,
         reservoir_size -> BigInt,
         cpu_family -> Text,
+        provision_policy -> Text,
         generation -> BigInt,
         time_created -> Timestamptz,
         time_modified -> Timestamptz,
@@ -362,6 +429,11 @@ diesel::allow_tables_to_appear_in_same_query!(
     device_access_token,
     project,
     disk,
+    snapshot,
+    image,
+    ssh_key,
+    instance_ssh_key,
+    silo_quotas,
     vpc,
     vpc_subnet,
     instance,

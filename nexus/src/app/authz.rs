@@ -7,12 +7,14 @@
 //! | | viewer | limited collaborator | collaborator | admin |
 //! | --- | --- | --- | --- | --- |
 //! | project | read, list | + create | | + modify, delete |
-//! | floating IP, instance, disk, network interface | read, list | create, modify, delete | | |
+//! | floating IP, instance, disk, snapshot, image, network interface | read, list | create, modify, delete | | |
 //! | VPC, subnet | read, list | | create, modify, delete | |
+//! | image of one's silo | read, list | | create, modify, delete | |
 //! | silo (one's own) | read, list | | + create projects | + modify |
 //! | fleet: pools, links, silos | read, list | | | create, modify, delete |
 //!
-//! Every user of a silo may allocate from the pools that are linked to it.
+//! Every user of a silo may allocate from the pools that are linked to it, and does what it likes
+//! with its own SSH keys, which are nobody else's to see.
 
 use super::OpContext;
 use db_model::{FLEET_ID, ResourceKind, Role, RoleAssignment};
@@ -41,6 +43,10 @@ pub enum Object {
     Project {
         silo_id: Uuid,
         id: Uuid,
+    },
+    /// What belongs to a silo as a whole and is used by its projects: images.
+    InSilo {
+        silo_id: Uuid,
     },
     /// What limited collaborators may change.
     InProject {
@@ -133,6 +139,13 @@ impl Roles {
                 };
                 (role, least)
             }
+            Object::InSilo { silo_id } => (
+                if silo_id == self.silo_id { self.silo } else { None },
+                match action {
+                    Read | ListChildren => Role::Viewer,
+                    CreateChild | Modify | Delete => Role::Collaborator,
+                },
+            ),
             Object::Project { silo_id, id } => (
                 self.on_project(silo_id, id),
                 match action {
@@ -231,6 +244,17 @@ mod test {
         assert!(limited.allow(Action::Modify, INSTANCE));
         assert!(limited.allow(Action::Read, VPC));
         assert!(!limited.allow(Action::Modify, VPC));
+    }
+
+    #[test]
+    fn images_of_the_silo_are_for_its_collaborators_to_change() {
+        let image = Object::InSilo { silo_id: SILO };
+        let collaborator = roles(ResourceKind::Silo, SILO, Role::Collaborator);
+        assert!(collaborator.allow(Action::CreateChild, image));
+        assert!(!collaborator.allow(Action::Read, Object::InSilo { silo_id: OTHER_SILO }));
+        let limited = roles(ResourceKind::Silo, SILO, Role::LimitedCollaborator);
+        assert!(limited.allow(Action::Read, image));
+        assert!(!limited.allow(Action::Modify, image));
     }
 
     #[test]

@@ -6,17 +6,24 @@
 pub mod authz;
 pub mod context;
 mod disk;
+mod disk_import;
 mod floating_ip;
+mod image;
 mod instance;
 mod instance_create;
+mod instance_disk;
 mod instance_state;
+mod instance_update;
 mod ip_pool;
 mod lookup;
 mod network;
 mod operator;
 mod port;
 mod project;
+mod quotas;
 mod sled;
+mod snapshot;
+mod ssh_key;
 mod user;
 mod vmm;
 
@@ -110,6 +117,20 @@ pub(crate) fn check_description(description: &str) -> Result<(), Error> {
     }
     if description.contains('\0') {
         return Err(Error::invalid_value("description", "description may not contain NUL"));
+    }
+    Ok(())
+}
+
+/// Refuses a text of one line that is too long, in characters, or has what is no text.
+pub(crate) fn check_text(label: &str, text: &str, max: usize) -> Result<(), Error> {
+    if text.chars().count() > max {
+        let message = format!("{label} may contain at most {max} characters");
+        return Err(Error::invalid_value(label, message));
+    }
+    // Keys are often pasted with the end of their line.
+    if text.trim_end().chars().any(char::is_control) {
+        let message = format!("{label} may not contain control characters");
+        return Err(Error::invalid_value(label, message));
     }
     Ok(())
 }

@@ -2,17 +2,20 @@
 
 use super::address::{PoolRequest, resolve_pool};
 use super::attach::{Location, check_room, start_attaching};
-use super::disk::{InstanceDisk, attach_disks, detach_all_disks};
+use super::disk::disk_by;
 use super::error::{TxError, TxResult, taken};
 use super::external_ip::{
     allocate_ephemeral, allocate_snat, floating_ip_by, ips_of_instance, release, whole_address_row,
 };
+use super::instance_disk::{InstanceDisk, attach_disks, detach_all_disks};
 use super::nat::{ensure_entries_of_instance, remove_entries_of_instance};
 use super::network::{NicRequest, insert_nics};
 use super::paging::page;
 use super::port::note_all;
 use super::project::live_project;
+use super::quotas::check_compute;
 use super::saga::{SagaRef, fence};
+use super::ssh_key::{SshKeyRequest, assign_keys, forget_keys};
 use super::vmm::{delete_vmm, insert_vmm};
 use super::{Datastore, now};
 use db_model::schema::{external_ip, instance, migration, network_interface, vmm};
@@ -43,6 +46,18 @@ pub struct NewInstance {
     /// The boot disk first, if there is one.
     pub disks: Vec<InstanceDisk>,
     pub has_boot_disk: bool,
+    pub ssh_keys: SshKeyRequest,
+}
+
+/// What an instance is to be afterwards.
+#[derive(Clone, Debug)]
+pub struct InstanceUpdate {
+    pub ncpus: i32,
+    /// Bytes.
+    pub memory: i64,
+    pub boot_disk_id: Option<Uuid>,
+    pub auto_restart_policy: Option<String>,
+    pub cpu_platform: Option<String>,
 }
 
 /// An instance and the VMM that is its active one.
@@ -161,7 +176,7 @@ impl Datastore {
             if let Some(again) = again {
                 return Ok(again);
             }
-            live_project(conn, new.row.project_id)?;
+            let project = live_project(conn, new.row.project_id)?;
             let row = Instance { boot_disk_id: None, ..new.row.clone() };
             diesel::insert_into(instance::table).values(&row).execute(conn).map_err(taken(
                 "instance_name",
@@ -171,7 +186,8 @@ impl Datastore {
             insert_nics(conn, row.project_id, row.id, &new.nics)?;
             create_external_ips(conn, &new, saga.id)?;
             ensure_snat(conn, &row)?;
-            let disks = attach_disks(conn, row.project_id, row.id, &new.disks)?;
+            let disks = attach_disks(conn, &project, row.id, &new.disks)?;
+            assign_keys(conn, row.id, &new.ssh_keys)?;
             let boot_disk_id = disks.first().copied().filter(|_| new.has_boot_disk);
             diesel::update(instance::table.filter(instance::id.eq(row.id)))
                 .set(instance::boot_disk_id.eq(boot_disk_id))
@@ -259,6 +275,7 @@ impl Datastore {
                 let message = "instance changed state before it could be started";
                 return Err(Error::conflict(message).into());
             }
+            check_compute(conn, &instance)?;
             ensure_snat_at_start(conn, &instance)?;
             let row = insert_vmm(conn, &instance, vmm_id, saga.id, None, &avoid)?;
             diesel::update(instance::table.filter(instance::id.eq(instance_id)))
@@ -358,6 +375,7 @@ impl Datastore {
             let addresses = remove_entries_of_instance(conn, id)?;
             take_addresses(conn, id)?;
             detach_all_disks(conn, id)?;
+            forget_keys(conn, id)?;
             diesel::update(
                 network_interface::table
                     .filter(network_interface::instance_id.eq(id))
@@ -373,6 +391,27 @@ impl Datastore {
                 ))
                 .execute(conn)?;
             Ok(addresses)
+        })
+        .await
+    }
+
+    /// Changes an instance. What only a stopped instance can have changed is refused for another,
+    /// unless it would stay as it is.
+    pub async fn instance_update(&self, id: Uuid, change: InstanceUpdate) -> Result<(), Error> {
+        self.transaction("update instance", move |conn| {
+            let old = live_instance(conn, id)?;
+            check_update(conn, &old, &change)?;
+            diesel::update(instance::table.filter(instance::id.eq(id)))
+                .set((
+                    instance::ncpus.eq(change.ncpus),
+                    instance::memory.eq(change.memory),
+                    instance::boot_disk_id.eq(change.boot_disk_id),
+                    instance::auto_restart_policy.eq(&change.auto_restart_policy),
+                    instance::cpu_platform.eq(&change.cpu_platform),
+                    instance::time_modified.eq(now()),
+                ))
+                .execute(conn)?;
+            Ok(())
         })
         .await
     }
@@ -465,6 +504,31 @@ impl Datastore {
         })
         .await
     }
+}
+
+fn check_update(conn: &mut PgConnection, old: &Instance, change: &InstanceUpdate) -> TxResult<()> {
+    let stopped =
+        matches!(old.state, InstanceState::Creating | InstanceState::NoVmm | InstanceState::Failed);
+    let must_be_stopped =
+        |to: &str| Err(Error::conflict(format!("instance must be stopped to {to}")).into());
+    if !stopped && (old.ncpus, old.memory) != (change.ncpus, change.memory) {
+        return must_be_stopped("change CPU or memory");
+    }
+    if !stopped && old.cpu_platform != change.cpu_platform {
+        return must_be_stopped("change CPU platform");
+    }
+    if old.boot_disk_id == change.boot_disk_id {
+        return Ok(());
+    }
+    if !stopped {
+        return must_be_stopped("set boot disk");
+    }
+    if let Some(id) = change.boot_disk_id
+        && disk_by(conn, None, &id.into())?.instance_id != Some(old.id)
+    {
+        return Err(Error::conflict("boot disk must be attached").into());
+    }
+    Ok(())
 }
 
 fn new_migration(

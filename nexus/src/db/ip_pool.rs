@@ -449,7 +449,8 @@ impl Datastore {
     }
 }
 
-fn live_silo(conn: &mut PgConnection, id: Uuid) -> TxResult<()> {
+/// The live silo with this id, for a transaction that adds something to it.
+pub(super) fn live_silo(conn: &mut PgConnection, id: Uuid) -> TxResult<()> {
     let found: Option<Uuid> = silo::table
         .filter(silo::id.eq(id))
         .filter(silo::time_deleted.is_null())

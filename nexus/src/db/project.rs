@@ -5,7 +5,7 @@ use super::error::{TxResult, taken};
 use super::network::insert_default_vpc;
 use super::now;
 use super::paging::page_by;
-use db_model::schema::{disk, external_ip, instance, project, vpc, vpc_subnet};
+use db_model::schema::{disk, external_ip, image, instance, project, snapshot, vpc, vpc_subnet};
 use db_model::{IpKind, Project};
 use diesel::prelude::*;
 use nexus_common::{Error, NameOrId, PageBy, ResourceType};
@@ -152,5 +152,7 @@ fn first_child(conn: &mut PgConnection, id: Uuid) -> QueryResult<Option<String>>
         external_ip::name.assume_not_null(),
         external_ip::kind.eq(IpKind::Floating)
     );
+    child!("a project image", image, image::name, image::project_id.eq(id));
+    child!("a snapshot", snapshot, snapshot::name, snapshot::project_id.eq(id));
     Ok(None)
 }

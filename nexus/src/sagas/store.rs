@@ -59,6 +59,7 @@ fn state(state: SagaCachedState) -> SagaState {
 #[async_trait]
 impl SecStore for Store {
     async fn saga_create(&self, params: SagaCreateParams) -> Result<(), anyhow::Error> {
+        let created = now();
         let row = Saga {
             id: params.id.into_untyped_uuid(),
             name: params.name.to_string(),
@@ -67,8 +68,8 @@ impl SecStore for Store {
             creator: self.ownership.saga.owner.sec_id,
             owner: self.ownership.saga.owner.sec_id,
             adopt_generation: self.ownership.saga.owner.adopt_generation,
-            time_created: now(),
-            time_adopted: now(),
+            time_created: created,
+            time_adopted: created,
             time_done: None,
         };
         Ok(self.datastore.saga_create(row).await?)

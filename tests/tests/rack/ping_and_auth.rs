@@ -1,7 +1,9 @@
 //! Who is let in, and what every answer has.
 
 use nexus_tests::TestRack;
-use nexus_tests::make::{attach_body, disk_body, floating_ip_body, instance_body};
+use nexus_tests::make::{
+    attach_body, disk_body, floating_ip_body, image_body, instance_body, update_body,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -70,6 +72,10 @@ async fn what_does_not_exist_is_not_found() {
         ("/v1/floating-ips", "floating-ip"),
         ("/v1/instances", "instance"),
         ("/v1/disks", "disk"),
+        ("/v1/snapshots", "snapshot"),
+        ("/v1/images", "image"),
+        ("/v1/me/ssh-keys", "ssh-key"),
+        ("/v1/system/hardware/sleds", "sled"),
         ("/v1/vpcs", "vpc"),
         ("/v1/vpc-subnets", "vpc-subnet"),
         ("/v1/network-interfaces", "instance-network-interface"),
@@ -145,6 +151,8 @@ fn valid_request(operation: &str) -> (&'static str, Option<Value>) {
         | "project_delete"
         | "disk_view"
         | "disk_delete"
+        | "disk_bulk_write_import_start"
+        | "disk_bulk_write_import_stop"
         | "floating_ip_view"
         | "floating_ip_delete"
         | "floating_ip_detach"
@@ -165,11 +173,32 @@ fn valid_request(operation: &str) -> (&'static str, Option<Value>) {
         | "system_ip_pool_silo_list"
         | "system_ip_pool_silo_unlink"
         | "system_ip_pool_utilization_view"
+        | "current_user_groups"
+        | "current_user_ssh_key_list"
+        | "current_user_ssh_key_view"
+        | "current_user_ssh_key_delete"
+        | "image_list"
+        | "image_view"
+        | "image_delete"
+        | "image_promote"
+        | "instance_disk_list"
+        | "instance_ssh_public_key_list"
+        | "silo_quotas_view"
+        | "silo_utilization_list"
+        | "silo_utilization_view"
+        | "sled_list"
+        | "sled_view"
+        | "sled_instance_list"
+        | "snapshot_view"
+        | "snapshot_delete"
+        | "system_quotas_list"
+        | "utilization_view"
         | "silo_list"
         | "silo_view"
         | "vpc_view"
         | "vpc_subnet_view" => ("", None),
-        "disk_list" | "floating_ip_list" | "instance_list" | "vpc_list" => (IN_PROJECT, None),
+        "disk_list" | "floating_ip_list" | "instance_list" | "vpc_list" | "snapshot_list"
+        | "image_demote" => (IN_PROJECT, None),
         "vpc_subnet_list" => ("?vpc=v&project=p", None),
         "instance_network_interface_list" => ("?instance=i&project=p", None),
         "project_create" => ("", Some(identity())),
@@ -178,6 +207,18 @@ fn valid_request(operation: &str) -> (&'static str, Option<Value>) {
         "floating_ip_create" => (IN_PROJECT, Some(floating_ip_body("n"))),
         "floating_ip_attach" => ("", Some(attach_body(&json!({"id": Uuid::new_v4()})))),
         "instance_create" => (IN_PROJECT, Some(instance_body("n"))),
+        "instance_update" => ("", Some(update_body())),
+        "instance_disk_attach" | "instance_disk_detach" => ("", Some(json!({"disk": "d"}))),
+        "disk_finalize_import" | "silo_quotas_update" => ("", Some(json!({}))),
+        "disk_bulk_write_import" => ("", Some(json!({"offset": 0, "base64_encoded_data": ""}))),
+        "snapshot_create" => {
+            (IN_PROJECT, Some(json!({"name": "n", "description": "", "disk": "d"})))
+        }
+        "image_create" => ("", Some(image_body("n", &json!({"id": Uuid::new_v4()})))),
+        "current_user_ssh_key_create" => {
+            ("", Some(json!({"name": "n", "description": "", "public_key": "k"})))
+        }
+        "sled_set_provision_policy" => ("", Some(json!({"state": "provisionable"}))),
         "instance_ephemeral_ip_attach" => ("", Some(json!({}))),
         "system_ip_pool_create" => ("", Some(identity())),
         "system_ip_pool_range_add" | "system_ip_pool_range_remove" => ("", range()),

@@ -40,12 +40,15 @@ macro_rules! has_identity {
 has_identity!(
     Disk,
     FloatingIp,
+    Image,
     Instance,
     InstanceNetworkInterface,
     IpPool,
     Project,
     Silo,
     SiloIpPool,
+    Snapshot,
+    SshKey,
     Vpc,
     VpcSubnet,
 );

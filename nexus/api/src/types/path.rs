@@ -7,6 +7,7 @@ use super::{IpPoolAssignment, IpPoolType};
 use nexus_common::{IpVersion, NameOrId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 /// Reads query parameters so that what is wrong with one names it. A query string is one line in
 /// which a client may have put the quotes of its shell anywhere.
@@ -104,6 +105,43 @@ pub struct EphemeralIpDetachSelector {
 pub struct DiskPath {
     /// Name or ID of the disk
     pub disk: NameOrId,
+}
+
+/// A snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct SnapshotPath {
+    /// Name or ID of the snapshot
+    pub snapshot: NameOrId,
+}
+
+/// An image.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct ImagePath {
+    /// Name or ID of the image
+    pub image: NameOrId,
+}
+
+/// Whose images are meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImageSelector {
+    /// Name or ID of the project; absent for the images of the silo, refused with an id of an
+    /// image
+    #[serde(default, deserialize_with = "named::project")]
+    pub project: Option<NameOrId>,
+}
+
+/// An SSH key of the user.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct SshKeyPath {
+    /// Name or ID of the SSH key
+    pub ssh_key: NameOrId,
+}
+
+/// A sled.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct SledPath {
+    /// ID of the sled
+    pub sled_id: Uuid,
 }
 
 /// A network interface.
