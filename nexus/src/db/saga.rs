@@ -146,6 +146,41 @@ impl Datastore {
         .await
     }
 
+    /// Unfinished sagas that a SEC has owned for this long already; at most a thousand.
+    pub async fn sagas_older_than(&self, owner: Uuid, age: Duration) -> Result<Vec<Uuid>, Error> {
+        self.statement("old unfinished sagas", move |conn| {
+            let before = now() - age;
+            Ok(saga::table
+                .filter(saga::owner.eq(owner))
+                .filter(saga::state.ne(SagaState::Done))
+                .filter(saga::time_adopted.lt(before))
+                .order(saga::id)
+                .limit(1000)
+                .select(saga::id)
+                .load(conn)?)
+        })
+        .await
+    }
+
+    /// Takes an unfinished saga of a SEC for the same SEC once more, under a new generation.
+    pub async fn saga_readopt(&self, id: Uuid, owner: Uuid) -> Result<Option<Saga>, Error> {
+        self.statement("adopt own saga", move |conn| {
+            let row = saga::table
+                .filter(saga::id.eq(id))
+                .filter(saga::owner.eq(owner))
+                .filter(saga::state.ne(SagaState::Done));
+            Ok(diesel::update(row)
+                .set((
+                    saga::adopt_generation.eq(saga::adopt_generation + 1),
+                    saga::time_adopted.eq(now()),
+                ))
+                .returning(Saga::as_returning())
+                .get_result(conn)
+                .optional()?)
+        })
+        .await
+    }
+
     /// Forgets a SEC that owns no unfinished saga and whose lease is over, or that was an earlier
     /// life of this Nexus.
     pub async fn sec_delete_if_idle(&self, id: Uuid, nexus_id: Uuid) -> Result<(), Error> {

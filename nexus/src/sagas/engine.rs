@@ -18,8 +18,8 @@ use newtype_uuid::GenericUuid;
 use nexus_common::Error;
 use serde::Serialize;
 use slog::{Drain, Logger, error, info, o};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steno::{
     ActionRegistry, Dag, SagaDag, SagaId, SagaNodeEvent, SagaResult, SagaResultOk, SecClient,
@@ -32,6 +32,20 @@ use uuid::Uuid;
 const WAIT: Duration = Duration::from_secs(25);
 /// Sagas that are taken over at once.
 const ADOPT_BATCH: i64 = 64;
+
+/// Age from which a saga of ours that is not run is taken for neglected. It is run from before its
+/// first record is written, so this is only for the time that writing takes.
+const NEGLECTED_AFTER: Duration = Duration::from_secs(30);
+
+/// The sagas that this process runs.
+#[derive(Debug, Default)]
+struct Running(Mutex<HashSet<Uuid>>);
+
+impl Running {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<Uuid>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// How a saga did not succeed.
 #[derive(Clone, Debug)]
@@ -64,7 +78,7 @@ pub struct SagaEngine {
     dataplane: Arc<Dataplane>,
     v2p: Arc<Activator>,
     log: Logger,
-    running: Arc<AtomicU64>,
+    running: Arc<Running>,
 }
 
 impl std::fmt::Debug for SagaEngine {
@@ -108,8 +122,8 @@ impl SagaEngine {
     }
 
     /// Sagas that this process is running now.
-    pub fn running(&self) -> u64 {
-        self.running.load(Ordering::Relaxed)
+    pub fn running(&self) -> usize {
+        self.running.lock().len()
     }
 
     /// Extends the lease, which others respect until it is over.
@@ -159,6 +173,22 @@ impl SagaEngine {
                 }
             }
             self.datastore.sec_delete_if_idle(sec, self.nexus_id).await?;
+        }
+        Ok(taken + self.take_up_neglected().await?)
+    }
+
+    /// Resumes sagas that are ours and that nobody runs: their first record was written, but the
+    /// answer of the database was lost, so that they were never begun.
+    async fn take_up_neglected(&self) -> Result<usize, Error> {
+        let mut taken = 0;
+        for id in self.datastore.sagas_older_than(self.sec_id, NEGLECTED_AFTER).await? {
+            if self.running.lock().contains(&id) {
+                continue;
+            }
+            if let Some(saga) = self.datastore.saga_readopt(id, self.sec_id).await? {
+                taken += 1;
+                self.resume(saga);
+            }
         }
         Ok(taken)
     }
@@ -237,16 +267,16 @@ struct Runner {
     registry: Arc<ActionRegistry<NexusSaga>>,
     store: Arc<Store>,
     log: Logger,
-    running: Arc<AtomicU64>,
+    running: Arc<Running>,
 }
 
 impl Runner {
     async fn run(self, beginning: Beginning) -> Result<SagaResult, Error> {
-        self.running.fetch_add(1, Ordering::Relaxed);
+        self.running.lock().insert(self.context.saga.id);
         let sec = steno::sec(self.log.clone(), self.store.clone());
         let result = self.run_on(&sec, beginning).await;
         sec.shutdown().await;
-        self.running.fetch_sub(1, Ordering::Relaxed);
+        self.running.lock().remove(&self.context.saga.id);
         if self.context.ownership.is_lost() {
             return Err(taken_over());
         }
