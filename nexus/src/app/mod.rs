@@ -101,6 +101,11 @@ impl Nexus {
         Ok(nexus)
     }
 
+    /// Runs the sagas of this Nexus.
+    pub fn sagas(&self) -> &SagaEngine {
+        &self.sagas
+    }
+
     /// The background tasks; none while Nexus is being made.
     pub fn background(&self) -> Option<&Driver> {
         self.background.get()

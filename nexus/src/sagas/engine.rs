@@ -5,6 +5,7 @@
 //! one for each saga, memory does not grow with the sagas that were run, and no saga waits behind
 //! another's write. It costs a task and two channels.
 
+use super::faults::{Fault, Faults};
 use super::ownership::{Lease, Ownership};
 use super::store::Store;
 use super::{NexusSaga, SagaContext, registry};
@@ -79,6 +80,8 @@ pub struct SagaEngine {
     v2p: Arc<Activator>,
     log: Logger,
     running: Arc<Running>,
+    /// What tests do to sagas.
+    pub faults: Arc<Faults>,
 }
 
 impl std::fmt::Debug for SagaEngine {
@@ -118,6 +121,7 @@ impl SagaEngine {
             v2p,
             log: log.new(o!("component" => "sagas", "sec" => sec_id.to_string())),
             running: Arc::default(),
+            faults: Arc::default(),
         })
     }
 
@@ -198,7 +202,7 @@ impl SagaEngine {
         let datastore = self.datastore.clone();
         let log = self.log.clone();
         let owner = Owner { sec_id: self.sec_id, adopt_generation: saga.adopt_generation };
-        let run = self.runner(SagaId::from_untyped_uuid(saga.id), owner);
+        let run = self.runner(SagaId::from_untyped_uuid(saga.id), owner, Planned::default());
         tokio::spawn(async move {
             let events = loop {
                 match datastore.saga_events(saga.id).await {
@@ -228,11 +232,18 @@ impl SagaEngine {
         owner: Owner,
         beginning: Beginning,
     ) -> JoinHandle<Result<SagaResult, Error>> {
-        let run = self.runner(id, owner);
+        let planned = match &beginning {
+            Beginning::New(dag) => Planned {
+                dag: Some(dag.clone()),
+                faults: self.faults.take(&dag.saga_name().to_string()),
+            },
+            Beginning::Resumed(..) => Planned::default(),
+        };
+        let run = self.runner(id, owner, planned);
         tokio::spawn(async move { run.run(beginning).await })
     }
 
-    fn runner(&self, id: SagaId, owner: Owner) -> Runner {
+    fn runner(&self, id: SagaId, owner: Owner, planned: Planned) -> Runner {
         // steno writes whole parameters to its log below this level.
         let quiet = slog::LevelFilter::new(self.log.clone(), slog::Level::Warning).fuse();
         let saga = SagaRef { id: id.into_untyped_uuid(), owner };
@@ -240,6 +251,8 @@ impl SagaEngine {
         let store = Store {
             datastore: self.datastore.clone(),
             ownership: ownership.clone(),
+            planned: planned.clone(),
+            faults: self.faults.clone(),
             log: self.log.clone(),
         };
         Runner {
@@ -256,7 +269,32 @@ impl SagaEngine {
             store: Arc::new(store),
             log: Logger::root(quiet, o!()),
             running: self.running.clone(),
+            planned,
         }
+    }
+}
+
+/// The faults that a test has planned for one saga.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Planned {
+    dag: Option<Arc<SagaDag>>,
+    faults: Vec<Fault>,
+}
+
+impl Planned {
+    /// Whether the process dies before it records this event.
+    pub(super) fn is_crash_at(&self, event: &SagaNodeEvent) -> bool {
+        let at = |dag: &Arc<SagaDag>| self.faults.iter().any(|fault| fault.is_crash_at(dag, event));
+        self.dag.as_ref().is_some_and(at)
+    }
+
+    async fn inject(&self, sec: &SecClient, id: SagaId) -> Result<(), anyhow::Error> {
+        if let Some(dag) = &self.dag {
+            for fault in &self.faults {
+                fault.inject(sec, id, dag).await?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -268,6 +306,7 @@ struct Runner {
     store: Arc<Store>,
     log: Logger,
     running: Arc<Running>,
+    planned: Planned,
 }
 
 impl Runner {
@@ -295,6 +334,7 @@ impl Runner {
             }
         };
         let result = result.map_err(|error| Error::unavailable(format!("saga: {error:#}")))?;
+        self.planned.inject(sec, self.id).await.map_err(Error::internal)?;
         sec.saga_start(self.id).await.map_err(Error::internal)?;
         Ok(result.await)
     }

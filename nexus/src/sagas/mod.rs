@@ -13,6 +13,7 @@
 pub mod engine;
 pub mod external_ip_attach;
 pub mod external_ip_detach;
+pub mod faults;
 pub mod instance_create;
 pub mod instance_delete;
 pub mod instance_migrate;
@@ -30,7 +31,7 @@ use ownership::Ownership;
 use slog::Logger;
 use std::future::Future;
 use std::sync::Arc;
-use steno::{ActionContext, ActionError, ActionRegistry};
+use steno::{ActionContext, ActionError, ActionRegistry, Dag, DagBuilderError};
 
 /// The type of all sagas of Nexus.
 #[derive(Debug)]
@@ -77,6 +78,18 @@ macro_rules! actions {
     };
 }
 pub(crate) use actions;
+
+/// The graphs of all sagas: of those that have variants, the longest.
+pub fn graphs() -> Result<Vec<Dag>, DagBuilderError> {
+    Ok(vec![
+        external_ip_attach::dag()?,
+        external_ip_detach::dag()?,
+        instance_create::dag(true)?,
+        instance_delete::dag()?,
+        instance_migrate::dag()?,
+        instance_start::dag()?,
+    ])
+}
 
 /// All actions of all sagas.
 pub fn registry() -> ActionRegistry<NexusSaga> {

@@ -1,5 +1,7 @@
 //! Where steno keeps a saga's records: the database, on the condition that the saga is ours.
 
+use super::engine::Planned;
+use super::faults::Faults;
 use super::ownership::Ownership;
 use crate::db::Datastore;
 use crate::db::now;
@@ -19,6 +21,8 @@ use steno::{SagaCachedState, SagaCreateParams, SagaId, SagaNodeEvent as StenoEve
 pub(super) struct Store {
     pub datastore: Arc<Datastore>,
     pub ownership: Arc<Ownership>,
+    pub planned: Planned,
+    pub faults: Arc<Faults>,
     pub log: Logger,
 }
 
@@ -77,6 +81,9 @@ impl SecStore for Store {
 
     async fn record_event(&self, event: StenoEvent) {
         let id = event.saga_id;
+        if self.planned.is_crash_at(&event) {
+            self.faults.crash().await;
+        }
         let written = match serde_json::to_value(&event) {
             Ok(written) => written,
             Err(error) => {
