@@ -11,4 +11,5 @@ pub mod config;
 pub mod dataplane;
 pub mod db;
 pub mod http;
+pub mod metrics;
 pub mod sagas;

@@ -12,6 +12,7 @@ pub mod vmm_spec;
 
 use crate::config::DataplaneConfig;
 use crate::db::Datastore;
+use crate::metrics::Metrics;
 use nat::SwitchWorker;
 use nexus_common::Error;
 use sled::SledAgents;
@@ -26,6 +27,7 @@ pub struct Dataplane {
     switches: Vec<Arc<SwitchWorker>>,
     pub sleds: SledAgents,
     wait: Duration,
+    metrics: Arc<Metrics>,
     log: Logger,
 }
 
@@ -34,18 +36,22 @@ impl Dataplane {
     pub fn new(
         config: &DataplaneConfig,
         datastore: Arc<Datastore>,
+        metrics: Arc<Metrics>,
         log: &Logger,
     ) -> Result<Self, Error> {
         let log = log.new(o!("component" => "dataplane"));
         let switches = config
             .switches
             .iter()
-            .map(|switch| SwitchWorker::start(switch, config, datastore.clone(), &log))
+            .map(|switch| {
+                SwitchWorker::start(switch, config, datastore.clone(), metrics.clone(), &log)
+            })
             .collect::<Result<_, _>>()?;
         Ok(Dataplane {
             switches,
-            sleds: SledAgents::new(config, datastore),
+            sleds: SledAgents::new(config, datastore, metrics.clone()),
             wait: Duration::from_millis(config.request_timeout_ms),
+            metrics,
             log,
         })
     }
@@ -66,6 +72,7 @@ impl Dataplane {
             match tokio::time::timeout(self.wait, switch.push(addresses)).await {
                 Ok(true) => {}
                 Ok(false) | Err(_) => {
+                    self.metrics.switches.left_behind.at([switch.slot()]).inc();
                     warn!(self.log, "a switch does not hold a NAT change yet; it is reconciled later";
                         "switch" => switch.slot(), "addresses" => ?addresses);
                 }

@@ -12,8 +12,9 @@ use crate::config::SagaConfig;
 use crate::dataplane::Dataplane;
 use crate::db::Datastore;
 use crate::db::saga::Owner;
+use crate::metrics::{Metrics, SagaMeter};
 use chrono::TimeDelta;
-use db_model::Saga;
+use db_model::{Saga, SagaState};
 use newtype_uuid::GenericUuid;
 use nexus_common::Error;
 use serde::Serialize;
@@ -24,7 +25,6 @@ use std::time::Duration;
 use steno::{
     ActionRegistry, Dag, SagaDag, SagaId, SagaNodeEvent, SagaResult, SagaResultOk, SecClient,
 };
-use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 /// The longest that a caller waits for a saga. The saga itself goes on.
@@ -61,6 +61,7 @@ pub struct SagaEngine {
     datastore: Arc<Datastore>,
     dataplane: Arc<Dataplane>,
     v2p: Arc<Activator>,
+    metrics: Arc<Metrics>,
     log: Logger,
     running: Arc<AtomicU64>,
 }
@@ -85,6 +86,7 @@ impl SagaEngine {
         datastore: Arc<Datastore>,
         dataplane: Arc<Dataplane>,
         v2p: Arc<Activator>,
+        metrics: Arc<Metrics>,
         log: &Logger,
     ) -> Result<Self, Error> {
         let sec_id = Uuid::new_v4();
@@ -98,6 +100,7 @@ impl SagaEngine {
             datastore,
             dataplane,
             v2p,
+            metrics,
             log: log.new(o!("component" => "sagas", "sec" => sec_id.to_string())),
             running: Arc::default(),
         })
@@ -124,7 +127,9 @@ impl SagaEngine {
         let id = SagaId::new_v4();
         let owner = Owner { sec_id: self.sec_id, adopt_generation: 1 };
         let dag = Arc::new(SagaDag::new(dag, params));
-        let handle = self.spawn(id, owner, Beginning::New(dag));
+        let meter = SagaMeter::begin(self.metrics.clone(), &dag.saga_name().to_string(), false);
+        let run = self.runner(id, owner, meter);
+        let handle = tokio::spawn(run.run(Beginning::New(dag)));
         match tokio::time::timeout(WAIT, handle).await {
             Ok(Ok(result)) => outcome(result?),
             Ok(Err(panic)) => Err(Error::internal(panic).into()),
@@ -158,7 +163,10 @@ impl SagaEngine {
         let datastore = self.datastore.clone();
         let log = self.log.clone();
         let owner = Owner { sec_id: self.sec_id, adopt_generation: saga.adopt_generation };
-        let run = self.runner(SagaId::from_untyped_uuid(saga.id), owner);
+        self.metrics.sagas.taken_over.at([&saga.name]).inc();
+        let unwinding = saga.state == SagaState::Unwinding;
+        let meter = SagaMeter::begin(self.metrics.clone(), &saga.name, unwinding);
+        let run = self.runner(SagaId::from_untyped_uuid(saga.id), owner, meter);
         tokio::spawn(async move {
             let events = loop {
                 match datastore.saga_events(saga.id).await {
@@ -182,20 +190,11 @@ impl SagaEngine {
         });
     }
 
-    fn spawn(
-        &self,
-        id: SagaId,
-        owner: Owner,
-        beginning: Beginning,
-    ) -> JoinHandle<Result<SagaResult, Error>> {
-        let run = self.runner(id, owner);
-        tokio::spawn(async move { run.run(beginning).await })
-    }
-
-    fn runner(&self, id: SagaId, owner: Owner) -> Runner {
+    fn runner(&self, id: SagaId, owner: Owner, meter: Arc<SagaMeter>) -> Runner {
         // steno writes whole parameters to its log below this level.
         let quiet = slog::LevelFilter::new(self.log.clone(), slog::Level::Warning).fuse();
-        let store = Store { datastore: self.datastore.clone(), owner, log: self.log.clone() };
+        let (datastore, log) = (self.datastore.clone(), self.log.clone());
+        let store = Store { datastore, owner, meter: meter.clone(), log };
         Runner {
             id,
             context: Arc::new(SagaContext {
@@ -203,6 +202,7 @@ impl SagaEngine {
                 datastore: self.datastore.clone(),
                 dataplane: self.dataplane.clone(),
                 v2p: self.v2p.clone(),
+                meter,
                 log: self.log.clone(),
             }),
             registry: self.registry.clone(),
@@ -230,8 +230,9 @@ impl Runner {
         let result = self.run_on(&sec, beginning).await;
         sec.shutdown().await;
         self.running.fetch_sub(1, Ordering::Relaxed);
-        if let Ok(result) = &result {
-            self.report(result);
+        match &result {
+            Ok(result) => self.report(result),
+            Err(_) => self.context.meter.finished("not_begun"),
         }
         result
     }
@@ -250,14 +251,19 @@ impl Runner {
     }
 
     fn report(&self, result: &SagaResult) {
-        let log = &self.context.log;
+        let (log, meter) = (&self.context.log, &self.context.meter);
         match &result.kind {
-            Ok(_) => slog::debug!(log, "saga succeeded"; "saga" => %self.id),
+            Ok(_) => {
+                meter.finished("succeeded");
+                slog::debug!(log, "saga succeeded"; "saga" => %self.id);
+            }
             Err(failure) if failure.undo_failure.is_some() => {
+                meter.finished("stuck");
                 error!(log, "saga is stuck: an undo failed"; "saga" => %self.id,
                     "node" => ?failure.error_node_name, "undo" => ?failure.undo_failure);
             }
             Err(failure) => {
+                meter.finished("undone");
                 info!(log, "saga was undone"; "saga" => %self.id,
                     "node" => ?failure.error_node_name, "error" => ?failure.error_source);
             }

@@ -23,6 +23,7 @@ mod store;
 use crate::background::Activator;
 use crate::dataplane::Dataplane;
 use crate::db::Datastore;
+use crate::metrics::SagaMeter;
 use nexus_common::Error;
 use slog::Logger;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub struct SagaContext {
     pub dataplane: Arc<Dataplane>,
     /// Wakes the task that keeps v2p mappings.
     pub v2p: Arc<Activator>,
+    /// Counts what becomes of this run of the saga.
+    pub meter: Arc<SagaMeter>,
     pub log: Logger,
 }
 

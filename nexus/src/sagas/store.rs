@@ -3,6 +3,7 @@
 use crate::db::Datastore;
 use crate::db::now;
 use crate::db::saga::{Owner, Ownership};
+use crate::metrics::SagaMeter;
 use async_trait::async_trait;
 use db_model::{Saga, SagaNodeEvent, SagaState};
 use newtype_uuid::GenericUuid;
@@ -18,6 +19,7 @@ use steno::{SagaCachedState, SagaCreateParams, SagaId, SagaNodeEvent as StenoEve
 pub(super) struct Store {
     pub datastore: Arc<Datastore>,
     pub owner: Owner,
+    pub meter: Arc<SagaMeter>,
     pub log: Logger,
 }
 
@@ -36,6 +38,7 @@ impl Store {
             match write().await {
                 Ok(Ownership::Held) => return,
                 Ok(Ownership::Lost) => {
+                    self.meter.lost();
                     warn!(self.log, "saga was taken over; it goes on elsewhere"; "saga" => %id);
                     std::future::pending::<()>().await;
                 }
@@ -99,6 +102,9 @@ impl SecStore for Store {
     }
 
     async fn saga_update(&self, id: SagaId, update: SagaCachedState) {
+        if update == SagaCachedState::Unwinding {
+            self.meter.unwinding();
+        }
         let write =
             || self.datastore.saga_set_state(id.into_untyped_uuid(), self.owner, state(update));
         self.persist("state", id, write).await;
