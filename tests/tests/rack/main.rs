@@ -11,6 +11,7 @@ mod external_ips;
 mod floating_ips;
 mod instances;
 mod ip_pools;
+mod metrics;
 mod networking;
 mod old_spellings;
 mod paging;
