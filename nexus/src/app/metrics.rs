@@ -10,7 +10,10 @@ use crate::metrics::{self, Gauge, Series, process};
 use nexus_common::{Direction, Error, PageBy, PageParams};
 use prometheus_client::registry::Registry;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::timeout;
 
 /// The longest that the database is waited for.
 const BOUND: Duration = Duration::from_secs(1);
@@ -27,9 +30,9 @@ struct PoolUse {
     of: Utilization,
 }
 
-/// The use of pools as it was read last, and when.
+/// The use of pools as it was read last, and when. Whoever reads it holds the lock.
 #[derive(Debug, Default)]
-pub(crate) struct PoolUses(tokio::sync::Mutex<Option<(Instant, Vec<PoolUse>)>>);
+pub(crate) struct PoolUses(Arc<Mutex<Option<(Instant, Vec<PoolUse>)>>>);
 
 fn gauges<const N: usize>(
     registry: &mut Registry,
@@ -42,9 +45,9 @@ fn gauges<const N: usize>(
 
 impl Nexus {
     /// All metrics of this process, in the text format of Prometheus.
-    pub async fn metrics_text(&self) -> Result<String, Error> {
+    pub async fn metrics_text(self: &Arc<Self>) -> Result<String, Error> {
         let mut registry = metrics::registry();
-        let newest = tokio::time::timeout(BOUND, self.datastore.nat_generation()).await;
+        let newest = timeout(BOUND, self.datastore.nat_generation()).await;
         let newest = newest.ok().and_then(Result::ok);
         let up = gauges(&mut registry, "database_up", "Whether the database answers", []);
         up.at([]).set(f64::from(newest.is_some()));
@@ -53,7 +56,7 @@ impl Nexus {
         self.lease_now(&mut registry);
         self.process_now(&mut registry);
         if newest.is_some()
-            && let Ok(Ok(pools)) = tokio::time::timeout(BOUND, self.pool_uses()).await
+            && let Some(pools) = self.pool_uses().await
         {
             pools_now(&mut registry, &pools);
         }
@@ -132,18 +135,18 @@ impl Nexus {
         }
     }
 
-    /// The use of pools, as it is or was a moment ago. Those who ask at the same time wait for one
-    /// reading.
-    async fn pool_uses(&self) -> Result<Vec<PoolUse>, Error> {
-        let mut kept = self.pool_uses.0.lock().await;
-        if let Some((read, pools)) = &*kept
-            && read.elapsed() < POOLS_KEPT
+    /// The use of pools, as it is or was a moment ago; none if it takes long to read. Those who
+    /// ask at the same time wait for one reading, which goes on when their patience is over: what
+    /// it finds is there for the next.
+    async fn pool_uses(self: &Arc<Self>) -> Option<Vec<PoolUse>> {
+        let fresh = |read: &Instant| read.elapsed() < POOLS_KEPT;
+        if let Ok(kept) = self.pool_uses.0.clone().try_lock_owned()
+            && !kept.as_ref().is_some_and(|(read, _)| fresh(read))
         {
-            return Ok(pools.clone());
+            tokio::spawn(keep_pool_uses(self.clone(), kept));
         }
-        let pools = self.read_pool_uses().await?;
-        *kept = Some((Instant::now(), pools.clone()));
-        Ok(pools)
+        let kept = timeout(BOUND, self.pool_uses.0.lock()).await.ok()?;
+        kept.as_ref().map(|(_, pools)| pools.clone())
     }
 
     async fn read_pool_uses(&self) -> Result<Vec<PoolUse>, Error> {
@@ -156,6 +159,14 @@ impl Nexus {
         }
         Ok(uses)
     }
+}
+
+/// Reads the use of pools, and keeps it; or nothing, if it cannot be read.
+async fn keep_pool_uses(
+    nexus: Arc<Nexus>,
+    mut kept: OwnedMutexGuard<Option<(Instant, Vec<PoolUse>)>>,
+) {
+    *kept = nexus.read_pool_uses().await.ok().map(|pools| (Instant::now(), pools));
 }
 
 fn pools_now(registry: &mut Registry, pools: &[PoolUse]) {

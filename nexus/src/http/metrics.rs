@@ -27,7 +27,7 @@ async fn metrics(rqctx: RequestContext<Arc<Nexus>>) -> Result<Response<Body>, Ht
     result
 }
 
-async fn text(nexus: &Nexus) -> Result<Response<Body>, HttpError> {
+async fn text(nexus: &Arc<Nexus>) -> Result<Response<Body>, HttpError> {
     let text = nexus.metrics_text().await?;
     let response = Response::builder().header(HEADER, CONTENT_TYPE).body(text.into());
     Ok(response.map_err(Error::internal)?)

@@ -48,10 +48,11 @@ impl SagaMeter {
         self.metrics.sagas.finished.at([&self.saga, outcome]).inc();
     }
 
-    /// The saga was found to be another's.
+    /// The saga was found to be another's. Nodes that run side by side may each find out.
     pub fn lost(&self) {
-        self.enter(State::Over);
-        self.metrics.sagas.lost.at([&self.saga]).inc();
+        if self.enter(State::Over) != State::Over {
+            self.metrics.sagas.lost.at([&self.saga]).inc();
+        }
     }
 
     /// Part of an action, or of an undo if the saga is being undone, is tried again.
@@ -66,7 +67,8 @@ impl SagaMeter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self, new: State) {
+    /// Returns the state before.
+    fn enter(&self, new: State) -> State {
         let old = std::mem::replace(&mut *self.state(), new);
         let running = &self.metrics.sagas.running;
         if let Some(label) = new.label() {
@@ -75,6 +77,7 @@ impl SagaMeter {
         if let Some(label) = old.label() {
             running.at([&self.saga, label]).dec();
         }
+        old
     }
 }
 
@@ -106,5 +109,15 @@ mod test {
         assert_eq!(metrics.sagas.node_retries.at(["s"]).get(), 1);
         assert_eq!(metrics.sagas.undo_retries.at(["s"]).get(), 1);
         assert_eq!(metrics.sagas.finished.at(["s", "undone"]).get(), 1);
+    }
+
+    #[test]
+    fn a_saga_is_lost_once() {
+        let metrics = Arc::new(Metrics::new());
+        let meter = SagaMeter::begin(metrics.clone(), "s", false);
+        meter.lost();
+        meter.lost();
+        assert_eq!(metrics.sagas.lost.at(["s"]).get(), 1);
+        assert_eq!(metrics.sagas.running.at(["s", "running"]).get(), 0.0);
     }
 }
