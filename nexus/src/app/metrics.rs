@@ -30,9 +30,12 @@ struct PoolUse {
     of: Utilization,
 }
 
-/// The use of pools as it was read last, and when. Whoever reads it holds the lock.
+/// The use of pools as it was read last, and when.
+type Kept = Option<(Instant, Vec<PoolUse>)>;
+
+/// What is kept. Whoever reads it anew holds the lock.
 #[derive(Debug, Default)]
-pub(crate) struct PoolUses(Arc<Mutex<Option<(Instant, Vec<PoolUse>)>>>);
+pub(crate) struct PoolUses(Arc<Mutex<Kept>>);
 
 fn gauges<const N: usize>(
     registry: &mut Registry,
@@ -162,10 +165,7 @@ impl Nexus {
 }
 
 /// Reads the use of pools, and keeps it; or nothing, if it cannot be read.
-async fn keep_pool_uses(
-    nexus: Arc<Nexus>,
-    mut kept: OwnedMutexGuard<Option<(Instant, Vec<PoolUse>)>>,
-) {
+async fn keep_pool_uses(nexus: Arc<Nexus>, mut kept: OwnedMutexGuard<Kept>) {
     *kept = nexus.read_pool_uses().await.ok().map(|pools| (Instant::now(), pools));
 }
 
