@@ -280,6 +280,24 @@ async fn pools_leases_tasks_and_the_process_are_shown() {
     }
 }
 
+/// What a Nexus shows that has done a little of everything is in docs/operations.md.
+#[tokio::test]
+async fn every_metric_is_documented() {
+    let (rack, web, fip) = rack().await;
+    rack.attach(&fip, &web).await;
+    let text = rack.metrics(0).await.text;
+    let documented = include_str!("../../../docs/operations.md");
+    let names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split_whitespace().next())
+        .collect();
+    assert!(names.len() > 30, "{names:?}");
+    for name in names {
+        let row = format!("| `{name}` |");
+        assert!(documented.contains(&row), "docs/operations.md says nothing of {name}");
+    }
+}
+
 /// The metrics are there when they are needed most.
 #[tokio::test]
 async fn without_a_database_the_metrics_say_so() {
