@@ -181,3 +181,71 @@ impl Config {
             .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.message()))
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use serde::de::value::Error;
+    use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
+    use std::collections::BTreeSet;
+
+    /// Learns the fields of a structure from what it asks to be read from.
+    struct Fields<'a>(&'a mut Vec<&'static str>);
+
+    impl<'de> Deserializer<'de> for Fields<'_> {
+        type Error = Error;
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _name: &'static str,
+            fields: &'static [&'static str],
+            _visitor: V,
+        ) -> Result<V::Value, Error> {
+            self.0.extend(fields);
+            Err(Error::custom("no more is wanted"))
+        }
+
+        fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Error> {
+            Err(Error::custom("not a structure"))
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
+            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    fn keys<T: DeserializeOwned>(prefix: &str) -> Vec<String> {
+        let mut fields = Vec::new();
+        // An error, always: that is how it stops after the names.
+        let _ = T::deserialize(Fields(&mut fields));
+        assert!(!fields.is_empty(), "{prefix}");
+        fields.into_iter().map(|field| format!("{prefix}{field}")).collect()
+    }
+
+    /// The keys in the tables of docs/operations.md are the keys that there are.
+    #[test]
+    fn the_documented_keys_are_the_keys_that_exist() {
+        let mut exist = BTreeSet::new();
+        for key in keys::<Config>("") {
+            exist.extend(match key.as_str() {
+                "id" => vec![key],
+                "log" => keys::<LogConfig>("log."),
+                "database" => keys::<DatabaseConfig>("database."),
+                "external" => keys::<ExternalConfig>("external."),
+                "internal" | "operator" => keys::<ListenConfig>(&format!("{key}.")),
+                "dataplane" => keys::<DataplaneConfig>("dataplane."),
+                "sagas" => keys::<SagaConfig>("sagas."),
+                _ => panic!("how does {key} look? Add it here"),
+            });
+        }
+        exist.remove("dataplane.switches");
+        exist.extend(keys::<SwitchConfig>("dataplane.switches."));
+        let text = include_str!("../../docs/operations.md");
+        let (_, text) = text.split_once("\n## The configuration file\n").expect("the section");
+        let (text, _) = text.split_once("\n## ").expect("its end");
+        let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let documented: BTreeSet<String> = rows.map(|(key, _)| key.to_string()).collect();
+        assert_eq!(documented, exist);
+    }
+}

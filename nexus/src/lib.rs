@@ -11,5 +11,6 @@ pub mod config;
 pub mod dataplane;
 pub mod db;
 pub mod http;
+pub mod metrics;
 pub mod sagas;
 pub mod turns;

@@ -7,9 +7,11 @@ use nexus::config::{Config, DatabaseConfig, LogConfig};
 use nexus::db::auth::Bootstrap;
 use nexus::db::{Datastore, migrate};
 use nexus::http::Servers;
+use nexus::metrics::Metrics;
 use slog::{Drain, Logger, info, o};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The control plane of floating IPs.
@@ -95,7 +97,7 @@ async fn run(args: Args) -> anyhow::Result<()> {
             };
             let log = Logger::root(slog::Discard, o!());
             let config = DatabaseConfig::with_url(url);
-            Ok(Datastore::connect(&config, log).await?.bootstrap(first).await?)
+            Ok(Datastore::connect(&config, Arc::default(), log).await?.bootstrap(first).await?)
         }
         (None, Some(config)) => serve(Config::from_file(&config)?).await,
         (None, None) => anyhow::bail!("nothing to do: see `nexus --help`"),
@@ -132,8 +134,9 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let log = logger(&config.log)?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let metrics = Arc::new(Metrics::new());
     let nexus = tokio::select! {
-        nexus = Nexus::start(config.clone(), log.clone()) => nexus?,
+        nexus = Nexus::start(config.clone(), metrics, log.clone()) => nexus?,
         _ = terminate.recv() => return Ok(()),
         _ = interrupt.recv() => return Ok(()),
     };

@@ -33,6 +33,7 @@
 
 pub mod client;
 pub mod make;
+pub mod metrics;
 pub mod postgres;
 pub mod rack;
 pub mod settled;

@@ -16,6 +16,7 @@ mod instance_state;
 mod instance_update;
 mod ip_pool;
 mod lookup;
+mod metrics;
 mod network;
 mod operator;
 mod port;
@@ -35,12 +36,13 @@ use crate::background::{Activator, Driver};
 use crate::config::Config;
 use crate::dataplane::Dataplane;
 use crate::db::Datastore;
+use crate::metrics::Metrics;
 use crate::sagas::engine::SagaEngine;
 use nexus_common::Error;
 use nexus_common::name::DESCRIPTION_MAX;
 use slog::{Logger, warn};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Pause before a start tries again to reach the database.
 const DATABASE_RETRY: Duration = Duration::from_millis(500);
@@ -68,6 +70,8 @@ pub struct Nexus {
     pub(crate) datastore: Arc<Datastore>,
     pub(crate) dataplane: Arc<Dataplane>,
     pub(crate) sagas: SagaEngine,
+    pub(crate) metrics: Arc<Metrics>,
+    pool_uses: metrics::PoolUses,
     background: OnceLock<Driver>,
     pub(crate) v2p: Arc<Activator>,
     pub(crate) log: Logger,
@@ -77,11 +81,19 @@ impl Nexus {
     /// Connects to the database, whose schema must be this program's, and starts the workers and
     /// the tasks. Unfinished sagas of an earlier life are resumed. While the database cannot be
     /// reached, this waits.
-    pub async fn start(config: Config, log: Logger) -> Result<Arc<Self>, Error> {
-        let datastore = Arc::new(Datastore::connect(&config.database, log.clone()).await?);
+    pub async fn start(
+        config: Config,
+        metrics: Arc<Metrics>,
+        log: Logger,
+    ) -> Result<Arc<Self>, Error> {
+        let datastore = Datastore::connect(&config.database, metrics.clone(), log.clone()).await?;
+        let datastore = Arc::new(datastore);
         once_reachable(&log, async || datastore.check_schema().await).await?;
-        let dataplane = Arc::new(Dataplane::new(&config.dataplane, datastore.clone(), &log)?);
+        let dataplane =
+            Dataplane::new(&config.dataplane, datastore.clone(), metrics.clone(), &log)?;
+        let dataplane = Arc::new(dataplane);
         let v2p = Arc::<Activator>::default();
+        let asked = Instant::now();
         let engine = async || {
             SagaEngine::new(
                 config.id,
@@ -89,13 +101,24 @@ impl Nexus {
                 datastore.clone(),
                 dataplane.clone(),
                 v2p.clone(),
+                metrics.clone(),
                 &log,
             )
             .await
         };
         let sagas = once_reachable(&log, engine).await?;
-        let background = OnceLock::new();
-        let nexus = Arc::new(Nexus { config, datastore, dataplane, sagas, background, v2p, log });
+        metrics.lease.renewed(asked, Duration::from_millis(config.sagas.lease_ms));
+        let nexus = Arc::new(Nexus {
+            config,
+            datastore,
+            dataplane,
+            sagas,
+            metrics,
+            pool_uses: Default::default(),
+            background: OnceLock::new(),
+            v2p,
+            log,
+        });
         let driver = nexus.background.get_or_init(|| Driver::new(&nexus, nexus.v2p.clone()));
         driver.start(&nexus, &nexus.log);
         Ok(nexus)

@@ -4,7 +4,7 @@ use super::Task;
 use crate::app::Nexus;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The task.
 pub(super) struct Lease {
@@ -33,9 +33,17 @@ impl Task for Lease {
 
     fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
         Box::pin(async move {
+            let asked = Instant::now();
             match nexus.sagas.renew_lease().await {
-                Ok(()) => json!({ "renewed": true }),
-                Err(error) => json!({ "error": error.to_string() }),
+                Ok(()) => {
+                    let length = Duration::from_millis(nexus.config.sagas.lease_ms);
+                    nexus.metrics.lease.renewed(asked, length);
+                    json!({ "renewed": true })
+                }
+                Err(error) => {
+                    nexus.metrics.lease.failures.at([]).inc();
+                    json!({ "error": error.to_string() })
+                }
             }
         })
     }

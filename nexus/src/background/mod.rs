@@ -16,12 +16,13 @@ mod v2p_manager;
 pub use status::{Current, Last, Reason, TaskStatus};
 
 use crate::app::Nexus;
+use crate::metrics::TaskMetrics;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use slog::{Logger, debug};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Notify;
 
 /// Wakes a task.
@@ -129,6 +130,18 @@ fn lock(status: &Mutex<TaskStatus>) -> std::sync::MutexGuard<'_, TaskStatus> {
     status.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Counts a run. One that failed has an `error` in its details.
+fn count(metrics: &TaskMetrics, task: &str, elapsed: Duration, details: &Value) {
+    metrics.runs.at([task]).inc();
+    metrics.last_duration.at([task]).set(elapsed.as_secs_f64());
+    if details.get("error").is_some() {
+        metrics.failures.at([task]).inc();
+    } else {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        metrics.last_success.at([task]).set(now.as_secs_f64());
+    }
+}
+
 async fn drive(
     task: Arc<dyn Task>,
     activator: Arc<Activator>,
@@ -142,6 +155,7 @@ async fn drive(
         let started = Instant::now();
         let details = task.run(&nexus).await;
         debug!(log, "background task ran"; "task" => task.name(), "details" => %details);
+        count(&nexus.metrics.tasks, task.name(), started.elapsed(), &details);
         lock(&status).end(started.elapsed(), details);
         reason = tokio::select! {
             () = activator.0.notified() => Reason::Signaled,

@@ -13,6 +13,7 @@ pub mod vmm_spec;
 
 use crate::config::DataplaneConfig;
 use crate::db::Datastore;
+use crate::metrics::Metrics;
 use crate::turns::Turns;
 use nat::SwitchWorker;
 use nexus_common::Error;
@@ -31,6 +32,7 @@ pub struct Dataplane {
     /// Keeps those apart, within this process, who add addresses to a VMM's port or remove them.
     pub port_turns: Turns<Uuid>,
     wait: Duration,
+    metrics: Arc<Metrics>,
     log: Logger,
 }
 
@@ -39,19 +41,23 @@ impl Dataplane {
     pub fn new(
         config: &DataplaneConfig,
         datastore: Arc<Datastore>,
+        metrics: Arc<Metrics>,
         log: &Logger,
     ) -> Result<Self, Error> {
         let log = log.new(o!("component" => "dataplane"));
         let switches = config
             .switches
             .iter()
-            .map(|switch| SwitchWorker::start(switch, config, datastore.clone(), &log))
+            .map(|switch| {
+                SwitchWorker::start(switch, config, datastore.clone(), metrics.clone(), &log)
+            })
             .collect::<Result<_, _>>()?;
         Ok(Dataplane {
             switches,
-            sleds: SledAgents::new(config, datastore),
+            sleds: SledAgents::new(config, datastore, metrics.clone()),
             port_turns: Turns::default(),
             wait: Duration::from_millis(config.request_timeout_ms),
+            metrics,
             log,
         })
     }
@@ -72,6 +78,7 @@ impl Dataplane {
             match tokio::time::timeout(self.wait, switch.push(addresses)).await {
                 Ok(true) => {}
                 Ok(false) | Err(_) => {
+                    self.metrics.switches.left_behind.at([switch.slot()]).inc();
                     warn!(self.log, "a switch does not hold a NAT change yet; it is reconciled later";
                         "switch" => switch.slot(), "addresses" => ?addresses);
                 }

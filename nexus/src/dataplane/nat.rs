@@ -13,6 +13,7 @@
 use super::dpd::{Dpd, DpdError, Mapping, Target};
 use crate::config::{DataplaneConfig, NatMode, SwitchConfig};
 use crate::db::Datastore;
+use crate::metrics::Metrics;
 use db_model::NatEntry;
 use dpd_client::Timeouts;
 use futures::StreamExt;
@@ -20,7 +21,7 @@ use nexus_common::{Error, Vni};
 use slog::{Logger, debug, info, o, warn};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
@@ -55,15 +56,6 @@ struct Queue {
     waiting: BTreeMap<IpAddr, Vec<oneshot::Sender<bool>>>,
 }
 
-/// What the worker has done since the start, for the operator.
-#[derive(Debug, Default)]
-pub struct SwitchCounters {
-    /// Mappings added or removed by the reconciler rather than on behalf of a saga.
-    pub repairs: AtomicU64,
-    /// The generation up to which the switch is known to agree with the intent.
-    pub passed: AtomicI64,
-}
-
 /// Keeps one switch at the intent.
 pub struct SwitchWorker {
     slot: String,
@@ -74,7 +66,8 @@ pub struct SwitchWorker {
     queue: Mutex<Queue>,
     wake: Notify,
     reachable: AtomicBool,
-    pub counters: SwitchCounters,
+    passed: AtomicI64,
+    metrics: Arc<Metrics>,
 }
 
 impl std::fmt::Debug for SwitchWorker {
@@ -89,6 +82,7 @@ impl SwitchWorker {
         switch: &SwitchConfig,
         config: &DataplaneConfig,
         datastore: Arc<Datastore>,
+        metrics: Arc<Metrics>,
         log: &Logger,
     ) -> Result<Arc<Self>, Error> {
         let timeouts = Timeouts {
@@ -104,7 +98,8 @@ impl SwitchWorker {
             queue: Mutex::default(),
             wake: Notify::new(),
             reachable: AtomicBool::new(true),
-            counters: SwitchCounters::default(),
+            passed: AtomicI64::new(0),
+            metrics,
         });
         tokio::spawn(worker.clone().run());
         Ok(worker)
@@ -118,6 +113,16 @@ impl SwitchWorker {
     /// Whether the last attempt to reach the switch succeeded.
     pub fn is_reachable(&self) -> bool {
         self.reachable.load(Ordering::Relaxed)
+    }
+
+    /// The generation up to which the switch is known to agree with the intent.
+    pub fn passed(&self) -> i64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+
+    /// Addresses that wait to be pushed.
+    pub fn queue_length(&self) -> usize {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).waiting.len()
     }
 
     /// Queues addresses, and waits until the switch holds the intent for them. False if it could
@@ -172,6 +177,9 @@ impl SwitchWorker {
         failed: &BTreeSet<IpAddr>,
     ) {
         self.reachable.store(failed.is_empty(), Ordering::Relaxed);
+        let pushes = &self.metrics.switches.pushes;
+        pushes.at([self.slot(), "failed"]).inc_by(failed.len() as u64);
+        pushes.at([self.slot(), "ok"]).inc_by((batch.len() - failed.len()) as u64);
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         for (ip, waiting) in batch {
             let ok = !failed.contains(&ip);
@@ -262,7 +270,7 @@ impl SwitchWorker {
         match self.reconcile_table().await {
             Ok(repairs) => {
                 self.reachable.store(true, Ordering::Relaxed);
-                self.counters.repairs.fetch_add(repairs, Ordering::Relaxed);
+                self.metrics.switches.repairs.at([self.slot()]).inc_by(repairs);
                 if repairs > 0 {
                     info!(self.log, "NAT table repaired"; "mappings" => repairs);
                 }
@@ -295,7 +303,7 @@ impl SwitchWorker {
             self.dpd.trigger().await?;
             return Ok(repairs);
         }
-        self.counters.passed.store(generation, Ordering::Relaxed);
+        self.passed.store(generation, Ordering::Relaxed);
         self.datastore.nat_switch_passed(self.slot.clone(), generation).await?;
         Ok(repairs)
     }

@@ -3,6 +3,7 @@
 use crate::config::DataplaneConfig;
 use crate::db::Datastore;
 use crate::db::vmm::{MigrationReport, VmmReport};
+use crate::metrics::Metrics;
 use db_model::{IpKind, MigrationState, Sled, VmmState};
 use nexus_common::{Error, MacAddr, Vni};
 use nexus_internal_api::types as api;
@@ -10,7 +11,7 @@ use sled_agent_client::{Timeouts, types};
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// How a sled did not do what it was asked.
@@ -61,6 +62,19 @@ impl From<sled_agent_client::Error<types::Error>> for SledError {
     }
 }
 
+impl SledError {
+    /// Its kind, as the metrics have it.
+    fn label(&self) -> &'static str {
+        match self {
+            SledError::Gone => "gone",
+            SledError::NoAnswer { .. } => "no_answer",
+            SledError::Busy(_) => "busy",
+            SledError::Refused(_) => "refused",
+            SledError::Failed(_) => "failed",
+        }
+    }
+}
+
 /// For operations where the sled's own words are for the caller or the sled's absence a 503.
 impl From<SledError> for Error {
     fn from(error: SledError) -> Error {
@@ -98,11 +112,12 @@ pub struct SledAgents {
     underlay: BTreeMap<Ipv6Addr, String>,
     timeouts: Timeouts,
     datastore: Arc<Datastore>,
+    metrics: Arc<Metrics>,
     clients: Mutex<HashMap<String, SledAgent>>,
 }
 
 impl SledAgents {
-    pub fn new(config: &DataplaneConfig, datastore: Arc<Datastore>) -> Self {
+    pub fn new(config: &DataplaneConfig, datastore: Arc<Datastore>, metrics: Arc<Metrics>) -> Self {
         SledAgents {
             underlay: config.underlay.clone(),
             timeouts: Timeouts {
@@ -110,6 +125,7 @@ impl SledAgents {
                 request: Duration::from_millis(config.sled_timeout_ms),
             },
             datastore,
+            metrics,
             clients: Mutex::default(),
         }
     }
@@ -134,7 +150,7 @@ impl SledAgents {
             return Ok(agent.clone());
         }
         let client = sled_agent_client::client(&url, self.timeouts).map_err(Error::internal)?;
-        let agent = SledAgent { client };
+        let agent = SledAgent { client, metrics: self.metrics.clone() };
         clients.insert(url, agent.clone());
         Ok(agent)
     }
@@ -144,6 +160,7 @@ impl SledAgents {
 #[derive(Clone, Debug)]
 pub struct SledAgent {
     client: sled_agent_client::Client,
+    metrics: Arc<Metrics>,
 }
 
 fn external_ip_body(kind: IpKind, ip: IpAddr) -> Option<types::InstanceExternalIpBody> {
@@ -154,7 +171,24 @@ fn external_ip_body(kind: IpKind, ip: IpAddr) -> Option<types::InstanceExternalI
     }
 }
 
+type ClientResult<T> =
+    Result<sled_agent_client::ResponseValue<T>, sled_agent_client::Error<types::Error>>;
+
 impl SledAgent {
+    /// Makes a call and counts it.
+    async fn counted<T>(
+        &self,
+        operation: &'static str,
+        call: impl Future<Output = ClientResult<T>>,
+    ) -> Result<T, SledError> {
+        let begun = Instant::now();
+        let result = call.await.map_err(SledError::from);
+        let outcome = result.as_ref().err().map_or("ok", SledError::label);
+        self.metrics.sleds.calls.at([operation, outcome]).inc();
+        self.metrics.sleds.duration.at([operation]).observe(begun.elapsed().as_secs_f64());
+        Ok(result?.into_inner())
+    }
+
     /// Makes the sled ready to run a VMM; `body` is an `InstanceEnsureBody`.
     pub async fn vmm_register(
         &self,
@@ -163,14 +197,14 @@ impl SledAgent {
     ) -> Result<VmmReport, SledError> {
         let body: types::InstanceEnsureBody =
             serde_json::from_value(body).map_err(|error| SledError::Failed(error.to_string()))?;
-        let state = self.client.vmm_register(&vmm_id, &body).await?.into_inner();
+        let state = self.counted("vmm_register", self.client.vmm_register(&vmm_id, &body)).await?;
         Ok(report(state))
     }
 
     /// Ends a VMM without further ado. Returns its last state, or none if the sled has no such
     /// VMM.
     pub async fn vmm_unregister(&self, vmm_id: Uuid) -> Result<Option<VmmReport>, SledError> {
-        let answer = self.client.vmm_unregister(&vmm_id).await?.into_inner();
+        let answer = self.counted("vmm_unregister", self.client.vmm_unregister(&vmm_id)).await?;
         Ok(answer.updated_runtime.map(report))
     }
 
@@ -191,13 +225,14 @@ impl SledAgent {
             }
         };
         let body = types::VmmPutStateBody { state };
-        let answer = self.client.vmm_put_state(&vmm_id, &body).await?.into_inner();
+        let answer =
+            self.counted("vmm_put_state", self.client.vmm_put_state(&vmm_id, &body)).await?;
         Ok(answer.updated_runtime.map(report))
     }
 
     /// A VMM's state.
     pub async fn vmm_state(&self, vmm_id: Uuid) -> Result<VmmReport, SledError> {
-        Ok(report(self.client.vmm_get_state(&vmm_id).await?.into_inner()))
+        Ok(report(self.counted("vmm_get_state", self.client.vmm_get_state(&vmm_id)).await?))
     }
 
     /// Lets a VMM's port take and send packets for an external address.
@@ -208,7 +243,8 @@ impl SledAgent {
         ip: IpAddr,
     ) -> Result<(), SledError> {
         if let Some(body) = external_ip_body(kind, ip) {
-            self.client.vmm_put_external_ip(&vmm_id, &body).await?;
+            let call = self.client.vmm_put_external_ip(&vmm_id, &body);
+            self.counted("vmm_put_external_ip", call).await?;
         }
         Ok(())
     }
@@ -221,26 +257,27 @@ impl SledAgent {
         ip: IpAddr,
     ) -> Result<(), SledError> {
         if let Some(body) = external_ip_body(kind, ip) {
-            self.client.vmm_delete_external_ip(&vmm_id, &body).await?;
+            let call = self.client.vmm_delete_external_ip(&vmm_id, &body);
+            self.counted("vmm_delete_external_ip", call).await?;
         }
         Ok(())
     }
 
     /// The sled's v2p mappings.
     pub async fn v2p_list(&self) -> Result<Vec<V2p>, SledError> {
-        let listed = self.client.list_v2p().await?.into_inner();
+        let listed = self.counted("list_v2p", self.client.list_v2p()).await?;
         Ok(listed.into_iter().map(read_v2p).collect())
     }
 
     /// Adds a v2p mapping, in place of any other of the same address.
     pub async fn v2p_set(&self, mapping: &V2p) -> Result<(), SledError> {
-        self.client.set_v2p(&write_v2p(mapping)).await?;
+        self.counted("set_v2p", self.client.set_v2p(&write_v2p(mapping))).await?;
         Ok(())
     }
 
     /// Removes a v2p mapping.
     pub async fn v2p_delete(&self, mapping: &V2p) -> Result<(), SledError> {
-        self.client.del_v2p(&write_v2p(mapping)).await?;
+        self.counted("del_v2p", self.client.del_v2p(&write_v2p(mapping))).await?;
         Ok(())
     }
 }

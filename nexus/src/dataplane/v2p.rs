@@ -55,10 +55,15 @@ impl Dataplane {
         for result in futures::future::join_all(runs).await {
             match result {
                 Ok((added, removed)) => {
+                    self.metrics.sleds.v2p_repairs.at(["added"]).inc_by(added as u64);
+                    self.metrics.sleds.v2p_repairs.at(["removed"]).inc_by(removed as u64);
                     report.added += added;
                     report.removed += removed;
                 }
-                Err(_) => report.sleds_failed += 1,
+                Err(_) => {
+                    self.metrics.sleds.v2p_unreached.at([]).inc();
+                    report.sleds_failed += 1;
+                }
             }
         }
         Ok(report)

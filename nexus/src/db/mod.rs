@@ -31,21 +31,23 @@ pub mod transaction;
 pub mod vmm;
 
 use crate::config::DatabaseConfig;
+use crate::metrics::Metrics;
 use chrono::{DateTime, Timelike, Utc};
 use connection::Manager;
 use nexus_common::Error;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What every method of the datastore hangs on.
 pub struct Datastore {
     pool: bb8::Pool<Manager>,
+    max_connections: u32,
+    metrics: Arc<Metrics>,
     log: slog::Logger,
     /// Keeps the allocations of one pool apart within this process, to save retries.
     pool_turns: address::PoolTurns,
     /// Keeps writers of NAT entries apart within this process: they all update one counter.
     nat_queue: tokio::sync::Mutex<()>,
-    retries: AtomicU64,
 }
 
 impl std::fmt::Debug for Datastore {
@@ -57,7 +59,11 @@ impl std::fmt::Debug for Datastore {
 impl Datastore {
     /// Makes the connection pool. Connections are opened as they are needed, so this succeeds
     /// while the database is down.
-    pub async fn connect(config: &DatabaseConfig, log: slog::Logger) -> Result<Self, Error> {
+    pub async fn connect(
+        config: &DatabaseConfig,
+        metrics: Arc<Metrics>,
+        log: slog::Logger,
+    ) -> Result<Self, Error> {
         let pool = bb8::Pool::builder()
             .max_size(config.max_connections)
             .connection_timeout(Duration::from_millis(config.acquire_timeout_ms))
@@ -69,17 +75,31 @@ impl Datastore {
             .map_err(Error::internal)?;
         Ok(Datastore {
             pool,
+            max_connections: config.max_connections,
+            metrics,
             log,
             pool_turns: Default::default(),
             nat_queue: Default::default(),
-            retries: AtomicU64::new(0),
         })
     }
 
-    /// Transactions that were run again after a conflict, since the start of the process.
-    pub fn retries(&self) -> u64 {
-        self.retries.load(Ordering::Relaxed)
+    /// The connections as they are now.
+    pub fn connections(&self) -> Connections {
+        let state = self.pool.state();
+        Connections {
+            in_use: state.connections.saturating_sub(state.idle_connections),
+            idle: state.idle_connections,
+            max: self.max_connections,
+        }
     }
+}
+
+/// How many connections to the database there are, and may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connections {
+    pub in_use: u32,
+    pub idle: u32,
+    pub max: u32,
 }
 
 /// The time, to the microsecond: what the database keeps, so that an answer made from a new row

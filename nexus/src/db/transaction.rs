@@ -15,7 +15,6 @@ use nexus_common::Error;
 use rand::Rng;
 use slog::{debug, warn};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Tries before a transaction may be given up.
@@ -26,7 +25,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 const MAX_PAUSE: Duration = Duration::from_millis(50);
 
 impl Datastore {
-    /// Runs a serializable transaction. `name` is for the log.
+    /// Runs a serializable transaction. `name` is for the log and the metrics.
     pub async fn transaction<T, F>(&self, name: &'static str, f: F) -> Result<T, Error>
     where
         T: Send + 'static,
@@ -52,17 +51,24 @@ impl Datastore {
     {
         let f = Arc::new(f);
         let conn = self.checkout().await?;
+        let ended = |outcome| self.metrics.database.transactions.at([name, outcome]).inc();
         let started = Instant::now();
         for attempt in 1.. {
             let f = f.clone();
             let error = match conn.run(move |conn| f(conn)).await {
-                Ok(value) => return Ok(value),
-                Err(TxError::Refused(error)) => return Err(error),
+                Ok(value) => {
+                    ended("ok");
+                    return Ok(value);
+                }
+                Err(TxError::Refused(error)) => {
+                    ended("refused");
+                    return Err(error);
+                }
                 Err(TxError::Database(error)) => error,
             };
             match judge(&error) {
                 Verdict::Retry if attempt < TRIES || started.elapsed() < DEADLINE => {
-                    self.retries.fetch_add(1, Ordering::Relaxed);
+                    self.metrics.database.retries.at([name]).inc();
                     debug!(self.log, "transaction is run again";
                         "transaction" => name, "attempt" => attempt, "error" => %error);
                     tokio::time::sleep(pause(attempt)).await;
@@ -70,10 +76,17 @@ impl Datastore {
                 Verdict::Retry => {
                     warn!(self.log, "transaction given up after conflicts";
                         "transaction" => name, "attempts" => attempt, "error" => %error);
+                    ended("given_up");
                     return Err(Error::unavailable(format!("{name}: {error}")));
                 }
-                Verdict::Lost => return Err(Error::unavailable(format!("{name}: {error}"))),
-                Verdict::Failed => return Err(Error::internal(format!("{name}: {error}"))),
+                Verdict::Lost => {
+                    ended("lost");
+                    return Err(Error::unavailable(format!("{name}: {error}")));
+                }
+                Verdict::Failed => {
+                    ended("failed");
+                    return Err(Error::internal(format!("{name}: {error}")));
+                }
             }
         }
         // Only for the compiler: the loop above has no end.
@@ -82,6 +95,7 @@ impl Datastore {
 
     async fn checkout(&self) -> Result<bb8::PooledConnection<'_, Manager>, Error> {
         self.pool.get().await.map_err(|error| {
+            self.metrics.database.no_connection.at([]).inc();
             Error::unavailable(format!("no database connection could be had: {error}"))
         })
     }

@@ -16,6 +16,7 @@ use nexus_api::paging::{
 };
 use nexus_api::types::*;
 use nexus_common::Error;
+use nexus_measured::measured;
 use std::sync::Arc;
 
 /// The API, ready to be served.
@@ -32,8 +33,13 @@ enum External {}
 
 type Ctx = RequestContext<Arc<Nexus>>;
 
+#[measured("external")]
 impl NexusExternalApi for External {
     type Context = Arc<Nexus>;
+
+    async fn ping(_rqctx: Ctx) -> Result<HttpResponseOk<Ping>, HttpError> {
+        Ok(HttpResponseOk(Ping::OK))
+    }
 
     async fn current_user_view(rqctx: Ctx) -> Result<HttpResponseOk<CurrentUser>, HttpError> {
         let opctx = opctx(&rqctx).await?;

@@ -7,6 +7,7 @@ use dropshot::{
     ApiDescription, ApiDescriptionBuildErrors, HttpError, HttpResponseOk,
     HttpResponseUpdatedNoContent, Path, Query, RequestContext, TypedBody,
 };
+use nexus_api::types::Ping;
 use nexus_common::{ByteCount, Error, Vni};
 use nexus_internal_api::internal::{
     NatChangesetPath, NatChangesetQuery, NexusInternalApi, SledAgentPath, VmmPath,
@@ -15,13 +16,16 @@ use nexus_internal_api::internal::{
 use nexus_internal_api::types::{
     Baseboard, Generation, NatEntryView, SledAgentInfo, SledCpuFamily, SledRole, SledVmmState,
 };
+use nexus_measured::measured;
 use std::net::{IpAddr, SocketAddrV6};
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// The API, ready to be served.
 pub(super) fn api() -> Result<ApiDescription<Arc<Nexus>>, ApiDescriptionBuildErrors> {
-    nexus_internal_api_mod::api_description::<Internal>()
+    let mut api = nexus_internal_api_mod::api_description::<Internal>()?;
+    super::metrics::register(&mut api)?;
+    Ok(api)
 }
 
 enum Internal {}
@@ -29,8 +33,13 @@ enum Internal {}
 /// The most changes of one answer, whatever the switch asks for.
 const MAX_CHANGES: u32 = 10_000;
 
+#[measured("internal")]
 impl NexusInternalApi for Internal {
     type Context = Arc<Nexus>;
+
+    async fn ping(_rqctx: RequestContext<Arc<Nexus>>) -> Result<HttpResponseOk<Ping>, HttpError> {
+        Ok(HttpResponseOk(Ping::OK))
+    }
 
     async fn sled_agent_get(
         rqctx: RequestContext<Arc<Nexus>>,

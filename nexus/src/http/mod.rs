@@ -3,12 +3,17 @@
 mod authn;
 mod external;
 mod internal;
+pub(crate) mod measure;
+mod metrics;
 mod operator;
 mod views;
 
 use crate::app::Nexus;
 use crate::config::Config;
-use dropshot::{ConfigDropshot, HandlerTaskMode, HttpServer, ServerBuilder, VersionPolicy};
+use dropshot::{
+    ApiDescription, ApiDescriptionBuildErrors, ConfigDropshot, HandlerTaskMode, HttpServer,
+    ServerBuilder, VersionPolicy,
+};
 use slog::{Logger, o};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,6 +24,8 @@ pub struct Servers {
     internal: HttpServer<Arc<Nexus>>,
     operator: HttpServer<Arc<Nexus>>,
 }
+
+type MakeApi = fn() -> Result<ApiDescription<Arc<Nexus>>, ApiDescriptionBuildErrors>;
 
 fn dropshot_config(bind_address: SocketAddr, body_max: usize) -> ConfigDropshot {
     ConfigDropshot {
@@ -36,30 +43,31 @@ impl Servers {
         let body_max = nexus_api::api::REQUEST_BODY_MAX;
         let default_version = config.external.default_api_version.clone();
         let default_version = default_version.unwrap_or_else(nexus_api::version::latest_version);
-        let start = |name: &'static str, api, bind: SocketAddr, policy| {
-            ServerBuilder::new(api, nexus.clone(), log.new(o!("server" => name)))
+        let start = |name: &'static str, api: MakeApi, bind: SocketAddr, policy| {
+            let describe = || api().map_err(|error| anyhow::anyhow!("{error}"));
+            let policy = measure::counted(nexus.metrics.clone(), name, policy, describe()?);
+            ServerBuilder::new(describe()?, nexus.clone(), log.new(o!("server" => name)))
                 .config(dropshot_config(bind, body_max))
                 .version_policy(policy)
                 .start()
                 .map_err(|error| anyhow::anyhow!("{name} API on {bind}: {error:#}"))
         };
-        let describe = |error: dropshot::ApiDescriptionBuildErrors| anyhow::anyhow!("{error}");
         Ok(Servers {
             internal: start(
                 "internal",
-                internal::api().map_err(describe)?,
+                internal::api,
                 config.internal.bind_address,
-                nexus_internal_api::internal::version_policy(),
+                metrics::aside(nexus_internal_api::internal::version_policy()),
             )?,
             operator: start(
                 "operator",
-                operator::api().map_err(describe)?,
+                operator::api,
                 config.operator.bind_address,
                 VersionPolicy::Unversioned,
             )?,
             external: start(
                 "external",
-                external::api().map_err(describe)?,
+                external::api,
                 config.external.bind_address,
                 nexus_api::version::version_policy(default_version),
             )?,

@@ -19,6 +19,7 @@ use nexus_internal_api::types::{
     CurrentStatusRunning, InstanceMigrateRequest, LastResult, LastResultCompleted, NodeName, Saga,
     SagaErrorInfo, SagaState,
 };
+use nexus_measured::measured;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use steno::{ActionError, SagaNodeEvent, SagaNodeEventType};
@@ -34,6 +35,7 @@ fn driver(rqctx: &RequestContext<Arc<Nexus>>) -> Result<&Driver, Error> {
     rqctx.context().background().ok_or_else(|| Error::busy("Nexus is starting"))
 }
 
+#[measured("operator")]
 impl NexusOperatorApi for Operator {
     type Context = Arc<Nexus>;
 

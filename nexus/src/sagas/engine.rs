@@ -14,7 +14,8 @@ use crate::config::SagaConfig;
 use crate::dataplane::Dataplane;
 use crate::db::Datastore;
 use crate::db::saga::{Owner, SagaRef, taken_over};
-use db_model::Saga;
+use crate::metrics::{Metrics, SagaMeter};
+use db_model::{Saga, SagaState};
 use newtype_uuid::GenericUuid;
 use nexus_common::Error;
 use serde::Serialize;
@@ -25,7 +26,6 @@ use std::time::Duration;
 use steno::{
     ActionRegistry, Dag, SagaDag, SagaId, SagaNodeEvent, SagaResult, SagaResultOk, SecClient,
 };
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -78,6 +78,7 @@ pub struct SagaEngine {
     datastore: Arc<Datastore>,
     dataplane: Arc<Dataplane>,
     v2p: Arc<Activator>,
+    metrics: Arc<Metrics>,
     log: Logger,
     running: Arc<Running>,
     /// What tests do to sagas.
@@ -104,6 +105,7 @@ impl SagaEngine {
         datastore: Arc<Datastore>,
         dataplane: Arc<Dataplane>,
         v2p: Arc<Activator>,
+        metrics: Arc<Metrics>,
         log: &Logger,
     ) -> Result<Self, Error> {
         let sec_id = Uuid::new_v4();
@@ -119,6 +121,7 @@ impl SagaEngine {
             datastore,
             dataplane,
             v2p,
+            metrics,
             log: log.new(o!("component" => "sagas", "sec" => sec_id.to_string())),
             running: Arc::default(),
             faults: Arc::default(),
@@ -149,7 +152,11 @@ impl SagaEngine {
         let id = SagaId::new_v4();
         let owner = Owner { sec_id: self.sec_id, adopt_generation: 1 };
         let dag = Arc::new(SagaDag::new(dag, params));
-        let handle = self.spawn(id, owner, Beginning::New(dag));
+        let name = dag.saga_name().to_string();
+        let meter = SagaMeter::begin(self.metrics.clone(), &name, false);
+        let planned = Planned { dag: Some(dag.clone()), faults: self.faults.take(&name) };
+        let run = self.runner(id, owner, meter, planned);
+        let handle = tokio::spawn(run.run(Beginning::New(dag)));
         match tokio::time::timeout(WAIT, handle).await {
             Ok(Ok(result)) => outcome(result?),
             Ok(Err(panic)) => Err(Error::internal(panic).into()),
@@ -202,7 +209,11 @@ impl SagaEngine {
         let datastore = self.datastore.clone();
         let log = self.log.clone();
         let owner = Owner { sec_id: self.sec_id, adopt_generation: saga.adopt_generation };
-        let run = self.runner(SagaId::from_untyped_uuid(saga.id), owner, Planned::default());
+        self.metrics.sagas.taken_over.at([&saga.name]).inc();
+        let unwinding = saga.state == SagaState::Unwinding;
+        let meter = SagaMeter::begin(self.metrics.clone(), &saga.name, unwinding);
+        let id = SagaId::from_untyped_uuid(saga.id);
+        let run = self.runner(id, owner, meter, Planned::default());
         tokio::spawn(async move {
             let events = loop {
                 match datastore.saga_events(saga.id).await {
@@ -226,24 +237,7 @@ impl SagaEngine {
         });
     }
 
-    fn spawn(
-        &self,
-        id: SagaId,
-        owner: Owner,
-        beginning: Beginning,
-    ) -> JoinHandle<Result<SagaResult, Error>> {
-        let planned = match &beginning {
-            Beginning::New(dag) => Planned {
-                dag: Some(dag.clone()),
-                faults: self.faults.take(&dag.saga_name().to_string()),
-            },
-            Beginning::Resumed(..) => Planned::default(),
-        };
-        let run = self.runner(id, owner, planned);
-        tokio::spawn(async move { run.run(beginning).await })
-    }
-
-    fn runner(&self, id: SagaId, owner: Owner, planned: Planned) -> Runner {
+    fn runner(&self, id: SagaId, owner: Owner, meter: Arc<SagaMeter>, planned: Planned) -> Runner {
         // steno writes whole parameters to its log below this level.
         let quiet = slog::LevelFilter::new(self.log.clone(), slog::Level::Warning).fuse();
         let saga = SagaRef { id: id.into_untyped_uuid(), owner };
@@ -251,6 +245,7 @@ impl SagaEngine {
         let store = Store {
             datastore: self.datastore.clone(),
             ownership: ownership.clone(),
+            meter: meter.clone(),
             planned: planned.clone(),
             faults: self.faults.clone(),
             log: self.log.clone(),
@@ -263,6 +258,7 @@ impl SagaEngine {
                 datastore: self.datastore.clone(),
                 dataplane: self.dataplane.clone(),
                 v2p: self.v2p.clone(),
+                meter,
                 log: self.log.clone(),
             }),
             registry: self.registry.clone(),
@@ -317,10 +313,12 @@ impl Runner {
         sec.shutdown().await;
         self.running.lock().remove(&self.context.saga.id);
         if self.context.ownership.is_lost() {
+            self.context.meter.lost();
             return Err(taken_over());
         }
-        if let Ok(result) = &result {
-            self.report(result);
+        match &result {
+            Ok(result) => self.report(result),
+            Err(_) => self.context.meter.finished("not_begun"),
         }
         result
     }
@@ -340,14 +338,19 @@ impl Runner {
     }
 
     fn report(&self, result: &SagaResult) {
-        let log = &self.context.log;
+        let (log, meter) = (&self.context.log, &self.context.meter);
         match &result.kind {
-            Ok(_) => slog::debug!(log, "saga succeeded"; "saga" => %self.id),
+            Ok(_) => {
+                meter.finished("succeeded");
+                slog::debug!(log, "saga succeeded"; "saga" => %self.id);
+            }
             Err(failure) if failure.undo_failure.is_some() => {
+                meter.finished("stuck");
                 error!(log, "saga is stuck: an undo failed"; "saga" => %self.id,
                     "node" => ?failure.error_node_name, "undo" => ?failure.undo_failure);
             }
             Err(failure) => {
+                meter.finished("undone");
                 info!(log, "saga was undone"; "saga" => %self.id,
                     "node" => ?failure.error_node_name, "error" => ?failure.error_source);
             }

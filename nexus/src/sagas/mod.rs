@@ -26,6 +26,7 @@ use crate::background::Activator;
 use crate::dataplane::Dataplane;
 use crate::db::Datastore;
 use crate::db::saga::{SagaRef, taken_over};
+use crate::metrics::SagaMeter;
 use nexus_common::Error;
 use ownership::Ownership;
 use slog::Logger;
@@ -51,6 +52,8 @@ pub struct SagaContext {
     pub dataplane: Arc<Dataplane>,
     /// Wakes the task that keeps v2p mappings.
     pub v2p: Arc<Activator>,
+    /// Counts what becomes of this run of the saga.
+    pub meter: Arc<SagaMeter>,
     pub log: Logger,
 }
 

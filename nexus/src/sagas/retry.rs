@@ -31,6 +31,7 @@ where
         match step().await {
             Ok(value) => return value,
             Err(error) => {
+                ctx.meter.retried();
                 warn!(ctx.log, "undo is tried again";
                     "saga" => %ctx.saga.id, "step" => what, "try" => n + 1, "error" => %error);
                 tokio::time::sleep(pause(n)).await;
@@ -112,6 +113,7 @@ where
         if tries.is_some_and(|tries| n + 1 >= tries) {
             return SledOutcome::GaveUp(error);
         }
+        ctx.meter.retried();
         warn!(ctx.log, "sled is called again";
             "saga" => %ctx.saga.id, "sled" => %at.sled_id, "try" => n + 1, "error" => %error);
         tokio::time::sleep(pause(n)).await;

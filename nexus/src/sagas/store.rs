@@ -6,6 +6,7 @@ use super::ownership::Ownership;
 use crate::db::Datastore;
 use crate::db::now;
 use crate::db::saga::WriteOutcome;
+use crate::metrics::SagaMeter;
 use async_trait::async_trait;
 use db_model::{Saga, SagaNodeEvent, SagaState};
 use newtype_uuid::GenericUuid;
@@ -23,6 +24,7 @@ pub(super) struct Store {
     pub ownership: Arc<Ownership>,
     pub planned: Planned,
     pub faults: Arc<Faults>,
+    pub meter: Arc<SagaMeter>,
     pub log: Logger,
 }
 
@@ -107,6 +109,9 @@ impl SecStore for Store {
     }
 
     async fn saga_update(&self, id: SagaId, update: SagaCachedState) {
+        if update == SagaCachedState::Unwinding {
+            self.meter.unwinding();
+        }
         let write = || self.datastore.saga_set_state(self.ownership.saga, state(update));
         self.persist("state", id, write).await;
     }

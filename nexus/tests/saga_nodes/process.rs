@@ -33,7 +33,8 @@ struct InProcess {
 
 async fn start(config: Config) -> (Arc<Nexus>, Servers) {
     let log = slog::Logger::root(slog::Discard, slog::o!());
-    let nexus = Nexus::start(config.clone(), log.clone()).await.expect("Nexus starts");
+    let nexus =
+        Nexus::start(config.clone(), Arc::default(), log.clone()).await.expect("Nexus starts");
     // The ports of one that died may take a moment to be free.
     let servers = eventually("the servers start", async || {
         Servers::start(&config, nexus.clone(), &log).map_err(|error| format!("{error:#}"))

@@ -14,6 +14,7 @@ mod instance_disks;
 mod instance_update;
 mod instances;
 mod ip_pools;
+mod metrics;
 mod networking;
 mod old_spellings;
 mod paging;

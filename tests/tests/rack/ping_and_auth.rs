@@ -116,7 +116,7 @@ async fn bodies_have_a_bound() {
 }
 
 /// The operations of the checked-in document: id, method, path with the id of nothing.
-fn operations() -> Vec<(String, Method, String)> {
+pub(crate) fn operations() -> Vec<(String, Method, String)> {
     let document: Value =
         serde_json::from_str(include_str!("../../../openapi/nexus.json")).expect("a document");
     let mut operations = Vec::new();
@@ -140,7 +140,7 @@ fn operations() -> Vec<(String, Method, String)> {
 }
 
 /// A query and a body with which an operation gets as far as asking who is calling.
-fn valid_request(operation: &str) -> (&'static str, Option<Value>) {
+pub(crate) fn valid_request(operation: &str) -> (&'static str, Option<Value>) {
     const IN_PROJECT: &str = "?project=p";
     let identity = || json!({"name": "n", "description": ""});
     let range = || Some(json!({"first": "10.9.0.0", "last": "10.9.0.1"}));
