@@ -1,10 +1,13 @@
-//! What must hold when nothing is going on: the API, the switches and the sleds tell the same.
+//! What must hold when nothing is going on: the API, the switches and the sleds tell the same, and
+//! the checker finds nothing.
 //!
-//! The expectation is computed from what the API shows and from nothing else. An address is to be
-//! in every switch's NAT table and on a port exactly if it belongs to an instance that has a VMM.
+//! The first expectation is computed from what the API shows and from nothing else. An address is
+//! to be in every switch's NAT table and on a port exactly if it belongs to an instance that has a
+//! VMM. Once that holds, the checker, which sees the database too, must agree.
 
 use crate::rack::TestRack;
 use crate::wait::within;
+use nexus_dev::check::check;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -41,6 +44,14 @@ impl TestRack {
             let (should, do_have) = (expected.get(instance), ports.get(instance));
             differ(&what, should.unwrap_or(&none), do_have.unwrap_or(&none), &mut wrong);
         }
+        if wrong.is_empty() { self.checked().await } else { Err(wrong) }
+    }
+
+    /// What the checker finds, or could not check.
+    async fn checked(&self) -> Result<(), Vec<String>> {
+        let outcome = check(self.ready()).await.map_err(|error| vec![format!("{error:#}")])?;
+        let unchecked = outcome.unchecked.into_iter().map(|what| format!("not checked: {what}"));
+        let wrong: Vec<String> = outcome.violations.into_iter().chain(unchecked).collect();
         if wrong.is_empty() { Ok(()) } else { Err(wrong) }
     }
 
