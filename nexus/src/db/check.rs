@@ -14,8 +14,8 @@ use db_model::schema::{
     sled, vmm, vpc, vpc_subnet,
 };
 use db_model::{
-    ExternalIp, FreeAddress, InstanceState, Ip, IpPoolRange, Mac, Migration, NatEntry, SagaState,
-    Sled, SnatAddress, Vmm, VmmState,
+    ExternalIp, FreeAddress, InstanceState, Ip, IpKind, IpPoolRange, Mac, Migration, NatEntry,
+    SagaState, Sled, SnatAddress, Vmm, VmmState,
 };
 use diesel::dsl::{count, exists};
 use diesel::prelude::*;
@@ -97,7 +97,7 @@ pub struct AddressFacts {
 pub struct PoolFacts {
     /// As the pool's utilization counts.
     pub allocated: i64,
-    /// Different addresses in use.
+    /// Whole addresses in use, and different ones that source NAT shares.
     pub in_use: i64,
 }
 
@@ -379,7 +379,7 @@ impl Datastore {
                 window!(rows, ip_pool_snat_address::ip, window).load(conn)?;
             let blocks: Vec<(Ip, i32)> = external_ip::table
                 .filter(external_ip::ip.eq_any(rows.iter().map(|row| row.ip).collect::<Vec<_>>()))
-                .filter(external_ip::kind.eq(db_model::IpKind::Snat))
+                .filter(external_ip::kind.eq(IpKind::Snat))
                 .filter(external_ip::time_deleted.is_null())
                 .select((external_ip::ip, external_ip::first_port))
                 .load(conn)?;
@@ -496,8 +496,13 @@ impl Datastore {
             let live = external_ip::table
                 .filter(external_ip::ip_pool_id.eq(pool_id))
                 .filter(external_ip::time_deleted.is_null());
-            let in_use = live.select(count(external_ip::ip).aggregate_distinct()).first(conn)?;
-            let allocated = super::ip_pool::allocated(conn, pool_id)?;
+            let whole: i64 =
+                live.filter(external_ip::kind.ne(IpKind::Snat)).count().get_result(conn)?;
+            let shared: i64 = live
+                .filter(external_ip::kind.eq(IpKind::Snat))
+                .select(count(external_ip::ip).aggregate_distinct())
+                .first(conn)?;
+            let (allocated, in_use) = (super::ip_pool::allocated(conn, pool_id)?, whole + shared);
             Ok(PoolFacts { allocated, in_use })
         })
         .await
