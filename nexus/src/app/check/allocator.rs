@@ -156,7 +156,7 @@ impl Nexus {
             if below && let Some(gap) = gap(expected, ip) {
                 suspects.push(gap);
             }
-            if (in_use && is_free) || (is_free && !below) || mark == Some(ip) {
+            if (is_free && (in_use || !below)) || mark == Some(ip) {
                 suspects.push((ip, ip));
             }
             if below && expected.is_some_and(|expected| ip >= expected) {
