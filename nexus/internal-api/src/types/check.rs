@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::IpAddr;
 use uuid::Uuid;
 
@@ -29,16 +28,6 @@ pub struct Violation {
     pub message: String,
     /// The ids of the objects that it is about, by what they are: `external_ip`, `instance`, …
     pub ids: BTreeMap<String, Uuid>,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.message)?;
-        for (what, id) in &self.ids {
-            write!(f, "; {what} {id}")?;
-        }
-        Ok(())
-    }
 }
 
 /// The kinds of rules.
@@ -73,26 +62,6 @@ pub enum ViolationKind {
     SagaUnfinished,
     /// Nothing exists below what was deleted.
     DeletedParent,
-}
-
-impl fmt::Display for ViolationKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ViolationKind::AddressInTransition => "address_in_transition",
-            ViolationKind::Attachment => "attachment",
-            ViolationKind::AddressOverlap => "address_overlap",
-            ViolationKind::AddressOutsidePool => "address_outside_pool",
-            ViolationKind::FreeAddress => "free_address",
-            ViolationKind::PoolUtilization => "pool_utilization",
-            ViolationKind::NatIntent => "nat_intent",
-            ViolationKind::SwitchNat => "switch_nat",
-            ViolationKind::Vmm => "vmm",
-            ViolationKind::InstanceStuck => "instance_stuck",
-            ViolationKind::V2p => "v2p",
-            ViolationKind::SagaUnfinished => "saga_unfinished",
-            ViolationKind::DeletedParent => "deleted_parent",
-        })
-    }
 }
 
 /// How much a check has looked at.
