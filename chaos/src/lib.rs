@@ -80,7 +80,7 @@ async fn torment(settings: Settings, dir: &Path) -> Result<Report> {
     let dead = faults::revive(&rig).await?;
     let mut faulty: Vec<_> = dead.iter().map(|part| format!("{part} ended by itself")).collect();
     println!("chaos: the faults are over; waiting for rest");
-    faulty.extend(quiet::wait(&rig).await?);
+    faulty.extend(quiet::wait(&rig).await);
     let last = quiet::read_all(&rig).await;
     let probed = Probed {
         sent: probed.sent + last.sent,

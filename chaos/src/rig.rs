@@ -8,11 +8,10 @@ use nexus_dev::layout;
 use nexus_dev::part::Part;
 use nexus_dev::rack::{Options, Rack, SILO};
 use nexus_dev::ready::Ready;
-use nexus_tests::sim::Sim;
 use nexus_tests::{Client, Reply};
 use reqwest::Method;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A rack, and the history of what is done to it.
 #[derive(Debug)]
@@ -23,7 +22,6 @@ pub struct Rig {
     pub ready: Ready,
     /// What has happened.
     pub history: History,
-    ready_file: PathBuf,
     client: Client,
 }
 
@@ -46,7 +44,7 @@ impl Rig {
         let ready = rack.ready();
         let url = ready.external_api.first().context("a rack has a Nexus")?;
         let client = Client::new(url).with_token(&ready.token);
-        let rig = Rig { rack, ready, history: History::default(), ready_file, client };
+        let rig = Rig { rack, ready, history: History::default(), client };
         rig.furnish().await?;
         Ok(rig)
     }
@@ -72,11 +70,6 @@ impl Rig {
         let reply = self.client.try_send(Method::POST, path, Some(body)).await?;
         ensure!(reply.status == 201, "{}: {}: {}", reply.request, reply.status, reply.body);
         Ok(())
-    }
-
-    /// The ready file.
-    pub fn ready_file(&self) -> &Path {
-        &self.ready_file
     }
 
     /// A client of the external API of a Nexus.
@@ -105,13 +98,6 @@ impl Rig {
     pub fn simulators(&self) -> Vec<Part> {
         let is_simulator = |part: &Part| matches!(part, Part::Dpd(_) | Part::SledAgent(_));
         self.rack.parts().into_iter().filter(is_simulator).collect()
-    }
-
-    /// The control ports as the tests' harness has them: switches, and sleds.
-    pub fn sims(&self) -> (Vec<Sim>, Vec<Sim>) {
-        let switches = self.ready.switches.iter().map(|switch| Sim::new(&switch.sim_url));
-        let sleds = self.ready.sled_agents.iter().map(|sled| Sim::new(&sled.sim_url));
-        (switches.collect(), sleds.collect())
     }
 
     /// Makes a request to a Nexus, and notes what becomes of it.

@@ -4,6 +4,7 @@
 //! directly: what a test has started is what a developer gets from `run-all`.
 //!
 //! * [`rack`]: start, drive and stop a rack;
+//! * [`check`]: proves that a rack is consistent;
 //! * [`layout`]: what a rack consists of, saved so that it can be resumed;
 //! * [`postgres`]: the private database;
 //! * [`process`], [`watchdog`]: processes that leave nothing behind;
@@ -11,6 +12,7 @@
 
 #![warn(missing_docs)]
 
+pub mod check;
 pub mod config;
 pub mod exec_postgres;
 pub mod layout;

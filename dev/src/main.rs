@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use nexus_dev::{exec_postgres, run_all, watchdog};
+use nexus_dev::{check, exec_postgres, run_all, watchdog};
 use std::process::ExitCode;
 
 /// Runs a whole rack on one machine: database, simulated switches and sleds, and Nexus.
@@ -17,6 +17,11 @@ struct Cli {
 enum Command {
     /// Start a rack and keep it running until Ctrl-C
     RunAll(run_all::Args),
+    /// Prove that a rack at rest is consistent
+    ///
+    /// Prints each violation on a line. Exits with 0 if there is none, with 1 if there are any, and
+    /// with 2 if there is none but not everything could be checked.
+    Check(check::Args),
     /// Become a rack's PostgreSQL server (the command line in the ready file)
     #[command(hide = true)]
     ExecPostgres(exec_postgres::Args),
@@ -27,7 +32,7 @@ enum Command {
 
 fn main() -> ExitCode {
     match run(Cli::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("nexus-dev: {error:#}");
             ExitCode::FAILURE
@@ -35,13 +40,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<()> {
+fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::RunAll(args) => tokio::runtime::Runtime::new()?.block_on(run_all::run(args)),
-        Command::ExecPostgres(args) => exec_postgres::run(&args),
+        Command::RunAll(args) => tokio::runtime::Runtime::new()?.block_on(run_all::run(args))?,
+        Command::Check(args) => {
+            return Ok(tokio::runtime::Runtime::new()?.block_on(check::run(args)));
+        }
+        Command::ExecPostgres(args) => exec_postgres::run(&args)?,
         Command::Watchdog => {
             watchdog::run(std::io::stdin().lock());
-            Ok(())
         }
     }
+    Ok(ExitCode::SUCCESS)
 }

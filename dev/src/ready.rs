@@ -30,6 +30,14 @@ pub struct Ready {
 }
 
 impl Ready {
+    /// Reads the file.
+    pub fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read the ready file {}", file.display()))?;
+        serde_json::from_str(&text)
+            .with_context(|| format!("{} is not a ready file", file.display()))
+    }
+
     /// Writes the file, in one step: whoever sees it sees all of it.
     pub fn write(&self, file: &Path) -> Result<()> {
         write_private(file, &serde_json::to_string_pretty(self)?)

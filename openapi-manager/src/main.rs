@@ -66,7 +66,7 @@ fn apis() -> Vec<ManagedApi> {
             "nexus-operator",
             UNVERSIONED,
             "Nexus operator API",
-            "Sagas, background tasks and migration, for the operator's tools",
+            "Sagas, background tasks, migration and the checker, for the operator's tools",
             nexus_operator_api_mod::stub_api_description,
         ),
         document(

@@ -1,12 +1,13 @@
-//! What must hold when nothing is going on: the API, the switches and the sleds tell the same.
+//! What must hold when nothing is going on: the API, the switches and the sleds tell the same, and
+//! the checker finds nothing.
 //!
-//! The expectation is computed from what the API shows and from nothing else. An address is to be
-//! in every switch's NAT table and on a port exactly if it belongs to an instance that has a VMM.
+//! The first expectation is computed from what the API shows and from nothing else. An address is
+//! to be in every switch's NAT table and on a port exactly if it belongs to an instance that has a
+//! VMM. Once that holds, the checker, which sees the database too, must agree.
 
-use crate::client::Client;
 use crate::rack::TestRack;
-use crate::sim::Sim;
 use crate::wait::within;
+use nexus_dev::check::check;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,42 +21,40 @@ type Mapping = (String, u64, u64);
 impl TestRack {
     /// Waits until everything has settled; panics with what does not agree if it never does.
     pub async fn settled(&self) {
-        let (switches, sleds) = (self.switches(), self.sleds());
-        within(BOUND, "everything has settled", async || {
-            disagreement(self, &switches, &sleds).await
-        })
-        .await;
+        within(BOUND, "everything has settled", async || self.disagreement().await).await;
     }
-}
 
-/// What does not agree, if anything, between the API of an administrator and the simulators.
-pub async fn disagreement(
-    client: &Client,
-    switches: &[Sim],
-    sleds: &[Sim],
-) -> Result<(), Vec<String>> {
-    let mut wrong = Vec::new();
-    let expected = client.expected(&mut wrong).await;
-    let mappings: BTreeSet<Mapping> = expected.values().flatten().cloned().collect();
-    for (index, switch) in switches.iter().enumerate() {
-        let found = nat_table(&switch.state().await);
-        differ(&format!("NAT table of switch {index}"), &mappings, &found, &mut wrong);
+    /// What does not agree, if anything.
+    async fn disagreement(&self) -> Result<(), Vec<String>> {
+        let mut wrong = Vec::new();
+        let expected = self.expected(&mut wrong).await;
+        let mappings: BTreeSet<Mapping> = expected.values().flatten().cloned().collect();
+        for (index, switch) in self.switches().iter().enumerate() {
+            let found = nat_table(&switch.state().await);
+            differ(&format!("NAT table of switch {index}"), &mappings, &found, &mut wrong);
+        }
+        let mut ports = BTreeMap::new();
+        for sled in self.sleds() {
+            ports.extend(addresses_of_instances(&sled.state().await));
+        }
+        let instances: BTreeSet<_> = expected.keys().chain(ports.keys()).collect();
+        let none = BTreeSet::new();
+        for instance in instances {
+            let what = format!("ports of instance {instance}");
+            let (should, do_have) = (expected.get(instance), ports.get(instance));
+            differ(&what, should.unwrap_or(&none), do_have.unwrap_or(&none), &mut wrong);
+        }
+        if wrong.is_empty() { self.checked().await } else { Err(wrong) }
     }
-    let mut ports = BTreeMap::new();
-    for sled in sleds {
-        ports.extend(addresses_of_instances(&sled.state().await));
-    }
-    let instances: BTreeSet<_> = expected.keys().chain(ports.keys()).collect();
-    let none = BTreeSet::new();
-    for instance in instances {
-        let what = format!("ports of instance {instance}");
-        let (should, do_have) = (expected.get(instance), ports.get(instance));
-        differ(&what, should.unwrap_or(&none), do_have.unwrap_or(&none), &mut wrong);
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
-}
 
-impl Client {
+    /// What the checker finds, or could not check.
+    async fn checked(&self) -> Result<(), Vec<String>> {
+        let outcome = check(self.ready()).await.map_err(|error| vec![format!("{error:#}")])?;
+        let unchecked = outcome.unchecked.into_iter().map(|what| format!("not checked: {what}"));
+        let wrong: Vec<String> = outcome.violations.into_iter().chain(unchecked).collect();
+        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+
     /// The addresses of every instance that has a VMM, as the API tells.
     async fn expected(&self, wrong: &mut Vec<String>) -> BTreeMap<String, BTreeSet<Mapping>> {
         let mut expected = BTreeMap::new();

@@ -1,6 +1,9 @@
 //! What the operator's tools call.
 
-use crate::types::{BackgroundTask, BackgroundTasksActivateRequest, InstanceMigrateRequest, Saga};
+use crate::types::{
+    BackgroundTask, BackgroundTasksActivateRequest, CheckReport, InstanceMigrateRequest,
+    IntendedPort, Saga,
+};
 use dropshot::{
     HttpError, HttpResponseOk, HttpResponseUpdatedNoContent, Path, Query, RequestContext,
     ResultsPage, TypedBody,
@@ -66,6 +69,40 @@ pub trait NexusOperatorApi {
         rqctx: RequestContext<Self::Context>,
         request: TypedBody<BackgroundTasksActivateRequest>,
     ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// Check what must hold when nothing is going on
+    ///
+    /// The database, the switches and the sleds are compared with each other. A difference is
+    /// reported if it stays for a moment. What of them cannot be reached is named, and nothing is
+    /// said of it.
+    #[endpoint { method = GET, path = "/check" }]
+    async fn check_run(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseOk<CheckReport>, HttpError>;
+
+    /// List the external addresses that the ports of VMMs are to have
+    ///
+    /// By the VMM's id, every VMM that is to have a port. A sled agent does not tell what its
+    /// ports have; whoever can see that compares it with this.
+    #[endpoint { method = GET, path = "/check/ports" }]
+    async fn check_port_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<IntendedPort>>, HttpError>;
+
+    /// Fetch the external addresses that the ports of a VMM are to have
+    #[endpoint { method = GET, path = "/check/ports/{vmm_id}" }]
+    async fn check_port_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<VmmIdPath>,
+    ) -> Result<HttpResponseOk<IntendedPort>, HttpError>;
+}
+
+/// A VMM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct VmmIdPath {
+    /// The VMM's id
+    pub vmm_id: Uuid,
 }
 
 /// An instance.

@@ -4,6 +4,7 @@
 //! rules, and leaves the rest to the datastore or to a saga. There is no SQL here, and no HTTP.
 
 pub mod authz;
+mod check;
 pub mod context;
 mod disk;
 mod disk_import;

@@ -110,6 +110,11 @@ impl SwitchWorker {
         &self.slot
     }
 
+    /// The switch's daemon, for those who only look.
+    pub(crate) fn dpd(&self) -> &Dpd {
+        &self.dpd
+    }
+
     /// Whether the last attempt to reach the switch succeeded.
     pub fn is_reachable(&self) -> bool {
         self.reachable.load(Ordering::Relaxed)
@@ -349,7 +354,7 @@ impl SwitchWorker {
 }
 
 /// An entry as a switch holds it; none if the row is not of that shape, which no row is.
-fn mapping_of(entry: &NatEntry) -> Option<Mapping> {
+pub(crate) fn mapping_of(entry: &NatEntry) -> Option<Mapping> {
     let IpAddr::V6(sled_address) = entry.sled_address.0 else { return None };
     Some(Mapping {
         low: u16::try_from(entry.first_port).ok()?,

@@ -4,6 +4,7 @@ use super::Dataplane;
 use super::sled::{SledError, V2p};
 use super::vmm_spec::underlay_of;
 use crate::db::Datastore;
+use crate::db::network::PlacedNic;
 use nexus_common::{Error, Vni};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -18,6 +19,20 @@ pub struct V2pReport {
     pub sleds_failed: usize,
 }
 
+/// The mappings of an interface: one for each of its addresses.
+pub(crate) fn mappings_of(placed: &PlacedNic) -> Result<Vec<V2p>, Error> {
+    let vni = Vni::try_from(placed.vni as u32).map_err(Error::internal)?;
+    let addresses: [Option<IpAddr>; 2] =
+        [placed.nic.ipv4.map(|ip| ip.0), placed.nic.ipv6.map(|ip| ip.0)];
+    let mapping = |virtual_ip| V2p {
+        virtual_ip,
+        virtual_mac: placed.nic.mac.0,
+        sled_address: underlay_of(placed.sled_address.0),
+        vni,
+    };
+    Ok(addresses.into_iter().flatten().map(mapping).collect())
+}
+
 /// The mappings of all interfaces of instances that have a VMM.
 async fn intended(datastore: &Datastore) -> Result<BTreeSet<V2p>, Error> {
     const PAGE: i64 = 1000;
@@ -28,15 +43,7 @@ async fn intended(datastore: &Datastore) -> Result<BTreeSet<V2p>, Error> {
         after = page.last().map(|placed| placed.nic.id);
         let full = page.len() as i64 == PAGE;
         for placed in page {
-            let vni = Vni::try_from(placed.vni as u32).map_err(Error::internal)?;
-            let addresses: [Option<IpAddr>; 2] =
-                [placed.nic.ipv4.map(|ip| ip.0), placed.nic.ipv6.map(|ip| ip.0)];
-            mappings.extend(addresses.into_iter().flatten().map(|virtual_ip| V2p {
-                virtual_ip,
-                virtual_mac: placed.nic.mac.0,
-                sled_address: underlay_of(placed.sled_address.0),
-                vni,
-            }));
+            mappings.extend(mappings_of(&placed)?);
         }
         if !full {
             return Ok(mappings);

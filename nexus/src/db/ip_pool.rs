@@ -6,7 +6,8 @@ use super::paging::{page, page_by};
 use super::project::IdentityUpdate;
 use super::{Datastore, now};
 use db_model::schema::{
-    external_ip, ip_pool, ip_pool_free_address, ip_pool_range, ip_pool_silo, silo,
+    external_ip, ip_pool, ip_pool_free_address, ip_pool_range, ip_pool_silo, ip_pool_snat_address,
+    silo,
 };
 use db_model::{Ip, IpKind, IpPool, IpPoolRange, IpPoolSilo, IpVersion, PoolAssignment, PoolType};
 use diesel::dsl::exists;
@@ -42,6 +43,21 @@ fn live_pool(conn: &mut PgConnection, id: Uuid) -> TxResult<IpPool> {
         .first(conn)
         .optional()?;
     Ok(found.ok_or_else(|| Error::not_found(ResourceType::IpPool, id))?)
+}
+
+/// Addresses of a pool that are in use. Those that source NAT shares count once.
+pub(super) fn allocated(conn: &mut PgConnection, pool_id: Uuid) -> QueryResult<i64> {
+    let whole: i64 = external_ip::table
+        .filter(external_ip::ip_pool_id.eq(pool_id))
+        .filter(external_ip::time_deleted.is_null())
+        .filter(external_ip::kind.ne(IpKind::Snat))
+        .count()
+        .get_result(conn)?;
+    let shared: i64 = ip_pool_snat_address::table
+        .filter(ip_pool_snat_address::ip_pool_id.eq(pool_id))
+        .count()
+        .get_result(conn)?;
+    Ok(whole + shared)
 }
 
 macro_rules! filtered {
@@ -261,16 +277,7 @@ impl Datastore {
                     break;
                 }
             }
-            let live = external_ip::table
-                .filter(external_ip::ip_pool_id.eq(pool_id))
-                .filter(external_ip::time_deleted.is_null());
-            let whole: i64 =
-                live.filter(external_ip::kind.ne(IpKind::Snat)).count().get_result(conn)?;
-            let shared: i64 = {
-                use db_model::schema::ip_pool_snat_address as snat;
-                snat::table.filter(snat::ip_pool_id.eq(pool_id)).count().get_result(conn)?
-            };
-            Ok(Utilization { capacity, allocated: (whole + shared) as f64 })
+            Ok(Utilization { capacity, allocated: allocated(conn, pool_id)? as f64 })
         })
         .await
     }

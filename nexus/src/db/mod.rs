@@ -8,6 +8,7 @@
 pub mod address;
 pub mod attach;
 pub mod auth;
+pub mod check;
 mod connection;
 pub mod disk;
 pub mod error;

@@ -371,6 +371,28 @@ impl Datastore {
         .await
     }
 
+    /// The interface with this MAC address in the virtual network with this VNI, if its instance
+    /// has a VMM.
+    pub async fn placed_nic(&self, vni: i32, mac: Mac) -> Result<Option<PlacedNic>, Error> {
+        self.statement("placed interface", move |conn| {
+            let row: Option<(NetworkInterface, i32, Ip)> = vpc::table
+                .inner_join(network_interface::table.on(network_interface::vpc_id.eq(vpc::id)))
+                .inner_join(instance::table.on(instance::id.eq(network_interface::instance_id)))
+                .inner_join(vmm::table.on(instance::active_vmm_id.eq(vmm::id.nullable())))
+                .inner_join(sled::table.on(sled::id.eq(vmm::sled_id)))
+                .filter(vpc::vni.eq(vni))
+                .filter(vpc::time_deleted.is_null())
+                .filter(network_interface::mac.eq(mac))
+                .filter(network_interface::time_deleted.is_null())
+                .filter(instance::time_deleted.is_null())
+                .select((NetworkInterface::as_select(), vpc::vni, sled::underlay_address))
+                .first(conn)
+                .optional()?;
+            Ok(row.map(|(nic, vni, sled_address)| PlacedNic { nic, vni, sled_address }))
+        })
+        .await
+    }
+
     /// The VPC with this id, or with this name in the project.
     pub async fn vpc_fetch(
         &self,

@@ -12,12 +12,13 @@ use nexus_api::paging::{IdPage, ListById};
 use nexus_api::types::Instance;
 use nexus_common::{Error, ResourceType};
 use nexus_internal_api::operator::{
-    BackgroundTaskPath, InstanceIdPath, NexusOperatorApi, SagaPath, nexus_operator_api_mod,
+    BackgroundTaskPath, InstanceIdPath, NexusOperatorApi, SagaPath, VmmIdPath,
+    nexus_operator_api_mod,
 };
 use nexus_internal_api::types::{
-    ActivationReason, BackgroundTask, BackgroundTasksActivateRequest, CurrentStatus,
-    CurrentStatusRunning, InstanceMigrateRequest, LastResult, LastResultCompleted, NodeName, Saga,
-    SagaErrorInfo, SagaState,
+    ActivationReason, BackgroundTask, BackgroundTasksActivateRequest, CheckReport, CurrentStatus,
+    CurrentStatusRunning, InstanceMigrateRequest, IntendedPort, LastResult, LastResultCompleted,
+    NodeName, Saga, SagaErrorInfo, SagaState,
 };
 use nexus_measured::measured;
 use std::collections::BTreeMap;
@@ -100,6 +101,28 @@ impl NexusOperatorApi for Operator {
         }
         let what = format!("background tasks: {}", unknown.join(", "));
         Err(Error::not_found_message(ResourceType::BackgroundTask, what).into())
+    }
+
+    async fn check_run(
+        rqctx: RequestContext<Arc<Nexus>>,
+    ) -> Result<HttpResponseOk<CheckReport>, HttpError> {
+        Ok(HttpResponseOk(rqctx.context().check().await?))
+    }
+
+    async fn check_port_list(
+        rqctx: RequestContext<Arc<Nexus>>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<IntendedPort>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let items = rqctx.context().intended_ports(page.by.clone()).await?;
+        Ok(HttpResponseOk(page.results(items, |item: &IntendedPort| item.vmm_id)?))
+    }
+
+    async fn check_port_view(
+        rqctx: RequestContext<Arc<Nexus>>,
+        path: Path<VmmIdPath>,
+    ) -> Result<HttpResponseOk<IntendedPort>, HttpError> {
+        Ok(HttpResponseOk(rqctx.context().intended_port(path.into_inner().vmm_id).await?))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What requests and answers are made of.
 
 mod background;
+mod check;
 mod generation;
 mod instance;
 mod nat;
@@ -12,6 +13,7 @@ pub use background::{
     ActivationReason, BackgroundTask, BackgroundTasksActivateRequest, CurrentStatus,
     CurrentStatusRunning, LastResult, LastResultCompleted,
 };
+pub use check::{CheckCounts, CheckReport, IntendedPort, IntendedSnat, Violation, ViolationKind};
 pub use generation::Generation;
 pub use instance::InstanceMigrateRequest;
 pub use nat::NatEntryView;
