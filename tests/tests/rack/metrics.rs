@@ -57,7 +57,16 @@ async fn every_operation_is_measured() {
     let operator = rack.operator();
     let migrate = format!("/instances/{id}/migrate");
     operator.post(&migrate, json!({"dst_sled_id": id})).await.expect(404);
-    for path in ["/sagas", &format!("/sagas/{id}"), "/bgtasks", "/bgtasks/view/none"] {
+    let port = format!("/check/ports/{id}");
+    for path in [
+        "/sagas",
+        &format!("/sagas/{id}"),
+        "/bgtasks",
+        "/bgtasks/view/none",
+        "/check",
+        "/check/ports",
+        &port,
+    ] {
         operator.get(path).await;
     }
     operator.post("/bgtasks/activate", json!({"bgtask_names": []})).await.expect(204);
