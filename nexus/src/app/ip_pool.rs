@@ -4,12 +4,12 @@ use super::authz::{Action, Object};
 use super::{Nexus, OpContext, check_description, identity_update};
 use crate::db::ip_pool::{PoolFilter, Utilization};
 use crate::db::now;
-use db_model::{IpPool, IpPoolRange, IpPoolSilo, IpVersion, PoolAssignment, PoolType, Silo};
+use db_model::{IpPool, IpPoolRange, IpPoolSilo, IpVersion, PoolAssignment, PoolType};
 use nexus_api::types::{
     IpPoolAssignment, IpPoolCreate, IpPoolFilter, IpPoolLinkSilo, IpPoolType, IpPoolUpdate,
     SiloIpPoolFilter,
 };
-use nexus_common::{Error, IpRange, NameOrId, PageBy, PageParams};
+use nexus_common::{Error, IpRange, NameOrId, PageBy, PageParams, ResourceType};
 use std::net::IpAddr;
 use uuid::Uuid;
 
@@ -53,12 +53,18 @@ fn check_range(pool: &IpPool, range: &IpRange) -> Result<(), Error> {
 }
 
 impl Nexus {
-    fn may_look(&self, opctx: &OpContext) -> Result<(), Error> {
-        opctx.authorize_open(Action::Read, Object::Fleet)
-    }
-
-    fn may_change(&self, opctx: &OpContext) -> Result<(), Error> {
-        opctx.authorize_open(Action::Modify, Object::Fleet)
+    /// A pool, for an operator who may do this to it. It does not exist for anybody else.
+    async fn pool_for(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        action: Action,
+    ) -> Result<IpPool, Error> {
+        opctx.actor()?;
+        let missing = Error::not_found(ResourceType::IpPool, &pool);
+        let pool = self.datastore.pool_fetch(pool).await?;
+        opctx.authorize(action, Object::IpPool, || missing)?;
+        Ok(pool)
     }
 
     /// A page of all pools.
@@ -68,7 +74,7 @@ impl Nexus {
         filter: &IpPoolFilter,
         page: PageBy,
     ) -> Result<Vec<IpPool>, Error> {
-        self.may_look(opctx)?;
+        opctx.authorize_open(Action::ListChildren, Object::IpPool)?;
         let filter = PoolFilter {
             ip_version: filter.ip_version.map(IpVersion::from),
             pool_type: filter.pool_type.map(pool_type),
@@ -83,7 +89,7 @@ impl Nexus {
         opctx: &OpContext,
         body: IpPoolCreate,
     ) -> Result<IpPool, Error> {
-        opctx.authorize_open(Action::CreateChild, Object::Fleet)?;
+        opctx.authorize_open(Action::CreateChild, Object::IpPool)?;
         check_description(&body.identity.description)?;
         let row = IpPool {
             id: Uuid::new_v4(),
@@ -101,8 +107,7 @@ impl Nexus {
 
     /// A pool.
     pub async fn system_pool(&self, opctx: &OpContext, pool: NameOrId) -> Result<IpPool, Error> {
-        self.may_look(opctx)?;
-        self.datastore.pool_fetch(pool).await
+        self.pool_for(opctx, pool, Action::Read).await
     }
 
     /// Renames a pool, or changes its description.
@@ -112,16 +117,14 @@ impl Nexus {
         pool: NameOrId,
         body: IpPoolUpdate,
     ) -> Result<IpPool, Error> {
-        self.may_change(opctx)?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
         let change = identity_update(body.identity)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
         self.datastore.pool_update(pool.id, change).await
     }
 
     /// Deletes a pool that has no ranges.
     pub async fn system_pool_delete(&self, opctx: &OpContext, pool: NameOrId) -> Result<(), Error> {
-        opctx.authorize_open(Action::Delete, Object::Fleet)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
+        let pool = self.pool_for(opctx, pool, Action::Delete).await?;
         self.datastore.pool_delete(pool.id).await
     }
 
@@ -143,8 +146,7 @@ impl Nexus {
         pool: NameOrId,
         range: IpRange,
     ) -> Result<IpPoolRange, Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
         check_range(&pool, &range)?;
         self.datastore.range_add(pool.id, range).await
     }
@@ -156,8 +158,7 @@ impl Nexus {
         pool: NameOrId,
         range: IpRange,
     ) -> Result<(), Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
         self.datastore.range_remove(pool.id, range).await
     }
 
@@ -189,9 +190,8 @@ impl Nexus {
         pool: NameOrId,
         body: IpPoolLinkSilo,
     ) -> Result<IpPoolSilo, Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
-        let silo = self.datastore.silo_fetch(body.silo).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
+        let silo = self.silo(opctx, body.silo).await?;
         self.datastore.pool_silo_link(pool.id, silo.id, body.is_default).await
     }
 
@@ -203,9 +203,8 @@ impl Nexus {
         silo: NameOrId,
         is_default: bool,
     ) -> Result<IpPoolSilo, Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
-        let silo = self.datastore.silo_fetch(silo).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
+        let silo = self.silo(opctx, silo).await?;
         self.datastore.pool_silo_update(pool.id, silo.id, is_default).await
     }
 
@@ -216,9 +215,8 @@ impl Nexus {
         pool: NameOrId,
         silo: NameOrId,
     ) -> Result<(), Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
-        let silo = self.datastore.silo_fetch(silo).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
+        let silo = self.silo(opctx, silo).await?;
         self.datastore.pool_silo_unlink(pool.id, silo.id).await
     }
 
@@ -247,22 +245,5 @@ impl Nexus {
     ) -> Result<(IpPool, bool), Error> {
         let silo_id = opctx.actor()?.silo_id;
         self.datastore.silo_pool_fetch(silo_id, pool).await
-    }
-
-    /// A page of all silos.
-    pub async fn silo_list(&self, opctx: &OpContext, page: PageBy) -> Result<Vec<Silo>, Error> {
-        self.may_look(opctx)?;
-        self.datastore.silo_list(page).await
-    }
-
-    /// A silo: the actor's own, or any for an operator.
-    pub async fn silo(&self, opctx: &OpContext, silo: NameOrId) -> Result<Silo, Error> {
-        let missing = Error::not_found(nexus_common::ResourceType::Silo, &silo);
-        opctx.actor()?;
-        let silo = self.datastore.silo_fetch(silo).await?;
-        if self.may_look(opctx).is_err() {
-            opctx.authorize(Action::Read, Object::Silo { id: silo.id }, || missing)?;
-        }
-        Ok(silo)
     }
 }

@@ -5,23 +5,31 @@
 
 pub mod authz;
 pub mod context;
+mod device_auth;
 mod disk;
 mod floating_ip;
 mod instance;
 mod instance_create;
 mod instance_state;
 mod ip_pool;
+mod login;
 mod lookup;
 mod network;
 mod operator;
+mod password;
+mod policy;
 mod project;
+mod silo;
 mod sled;
+mod throttle;
 mod user;
 mod vmm;
 
-pub use context::{Actor, OpContext};
+pub use context::{Actor, Credential, OpContext};
+pub use device_auth::{CODE_LIFETIME_SECONDS, DeviceCodes};
+pub use login::{TOKEN_PREFIX, hash_token};
 pub use lookup::Selector;
-pub use user::{TOKEN_PREFIX, hash_token};
+pub use password::hash_password;
 
 use crate::background::{Activator, Driver};
 use crate::config::Config;
@@ -42,6 +50,8 @@ pub struct Nexus {
     pub(crate) sagas: SagaEngine,
     background: OnceLock<Driver>,
     pub(crate) v2p: Arc<Activator>,
+    passwords: password::Passwords,
+    throttle: throttle::Throttle,
     pub(crate) log: Logger,
 }
 
@@ -63,7 +73,17 @@ impl Nexus {
         )
         .await?;
         let background = OnceLock::new();
-        let nexus = Arc::new(Nexus { config, datastore, dataplane, sagas, background, v2p, log });
+        let nexus = Arc::new(Nexus {
+            config,
+            datastore,
+            dataplane,
+            sagas,
+            background,
+            v2p,
+            passwords: password::Passwords::new()?,
+            throttle: Default::default(),
+            log,
+        });
         let driver = nexus.background.get_or_init(|| Driver::new(&nexus, nexus.v2p.clone()));
         driver.start(&nexus, &nexus.log);
         Ok(nexus)

@@ -2,6 +2,7 @@
 //!
 //! Activations coalesce: those that come while a task runs make it run once more.
 
+mod credential_collector;
 mod instance_updater;
 mod instance_watcher;
 mod lease;
@@ -71,6 +72,7 @@ impl Driver {
         driver.add(saga_recovery::SagaRecovery, None);
         driver.add(saga_collector::SagaCollector, None);
         driver.add(nat_collector::NatCollector, None);
+        driver.add(credential_collector::CredentialCollector, None);
         driver.add(v2p_manager::V2pManager, Some(v2p));
         driver.add(instance_updater::InstanceUpdater, None);
         driver.add(instance_watcher::InstanceWatcher, None);

@@ -4,11 +4,16 @@ mod authn;
 mod external;
 mod internal;
 mod operator;
+mod pages;
+mod unserved;
 mod views;
 
 use crate::app::Nexus;
 use crate::config::Config;
-use dropshot::{ConfigDropshot, HandlerTaskMode, HttpServer, ServerBuilder, VersionPolicy};
+use dropshot::{
+    ApiDescriptionBuildErrors, ConfigDropshot, HandlerTaskMode, HttpServer, ServerBuilder,
+    VersionPolicy,
+};
 use slog::{Logger, o};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,7 +48,7 @@ impl Servers {
                 .start()
                 .map_err(|error| anyhow::anyhow!("{name} API on {bind}: {error:#}"))
         };
-        let describe = |error: dropshot::ApiDescriptionBuildErrors| anyhow::anyhow!("{error}");
+        let describe = |error: ApiDescriptionBuildErrors| anyhow::anyhow!("{error}");
         Ok(Servers {
             internal: start(
                 "internal",
@@ -61,7 +66,10 @@ impl Servers {
                 "external",
                 external::api().map_err(describe)?,
                 config.external.bind_address,
-                nexus_api::version::version_policy(default_version),
+                unserved::with_unserved(
+                    nexus_api::version::version_policy(default_version),
+                    external::api().map_err(describe)?,
+                ),
             )?,
         })
     }

@@ -46,6 +46,7 @@ has_identity!(
     Project,
     Silo,
     SiloIpPool,
+    UserBuiltin,
     Vpc,
     VpcSubnet,
 );

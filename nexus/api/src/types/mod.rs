@@ -4,6 +4,7 @@
 //! comments are its descriptions. A `…Create` or `…Update` is what a client sends; a type named
 //! after the resource alone is the resource as a client sees it.
 
+mod credential;
 mod disk;
 mod external_ip;
 mod floating_ip;
@@ -13,12 +14,17 @@ mod ip_pool;
 mod network_interface;
 pub(crate) mod path;
 mod ping;
+mod policy;
 mod project;
 mod silo;
 mod unknown;
 mod user;
 mod vpc;
 
+pub use credential::{
+    ConsoleSession, DeviceAccessToken, DeviceAccessTokenRequest, DeviceAuthRequest,
+    DeviceAuthVerify, SiloAuthSettings, SiloAuthSettingsUpdate,
+};
 pub use disk::{BlockSize, Disk, DiskBackend, DiskCreate, DiskSource, DiskState, DiskType};
 pub use external_ip::{
     AddressAllocator, EphemeralIpCreate, ExternalIp, ExternalIpCreate, PoolSelector,
@@ -43,6 +49,7 @@ pub use network_interface::{
     Ipv4Assignment, Ipv6Assignment, PrivateIpStack, PrivateIpStackCreate, PrivateIpv4Stack,
     PrivateIpv4StackCreate, PrivateIpv6Stack, PrivateIpv6StackCreate,
 };
+pub use path::{BuiltinUserPath, GroupFilter, GroupPath, SiloSelector, TokenPath, UserPath};
 pub use path::{
     DiskPath, EphemeralIpDetachSelector, FloatingIpPath, InstancePath, InstanceSelector,
     InterfacePath, IpPoolFilter, IpPoolPath, IpPoolSiloPath, OptionalInstanceSelector,
@@ -50,15 +57,25 @@ pub use path::{
     SiloPath, SubnetPath, VpcPath, VpcSelector,
 };
 pub use ping::{Ping, PingStatus};
+pub use policy::{
+    FleetRolePolicy, IdentityType, Policy, ProjectRole, ProjectRolePolicy, ROLE_ASSIGNMENTS_MAX,
+    RoleAssignment, SiloRolePolicy,
+};
 pub use project::{
     Project, ProjectCreate, ProjectCreateDefaults, ProjectUpdate, SubnetCreateDefaults,
     VpcCreateDefaults, VpcCreateDefaultsSelection,
 };
-pub use silo::{FleetRole, Silo, SiloIdentityMode, SiloRole};
+pub use silo::{
+    CertificateCreate, FleetRole, LoginPath, ServiceUsingCertificate, Silo, SiloCreate,
+    SiloIdentityMode, SiloQuotasCreate, SiloRole,
+};
 pub use unknown::NoOtherFields;
-pub use user::CurrentUser;
+pub use user::{
+    CurrentUser, Group, PASSWORD_MAX, Password, User, UserBuiltin, UserCreate, UserPassword,
+    UsernamePasswordCredentials,
+};
 pub use vpc::{Vpc, VpcSubnet};
 
 /// The types of the crate of common types that appear in the API, so that a user of the API needs
 /// one import.
-pub use nexus_common::{ByteCount, Hostname, IpRange, IpVersion, MacAddr, Name, NameOrId};
+pub use nexus_common::{ByteCount, Hostname, IpRange, IpVersion, MacAddr, Name, NameOrId, UserId};
