@@ -6,6 +6,7 @@ use super::{Nexus, OpContext};
 use crate::db::policy::{Assignment, PolicyOf};
 use db_model::{FLEET_ID, ResourceKind, RoleAssignment};
 use nexus_common::{Error, NameOrId};
+use serde_json::json;
 
 const FLEET: PolicyOf = PolicyOf { kind: ResourceKind::Fleet, id: FLEET_ID };
 
@@ -46,6 +47,13 @@ impl Nexus {
     ) -> Result<Vec<RoleAssignment>, Error> {
         let silo = silo.map_or_else(|| Ok(opctx.actor()?.silo_id.into()), Ok::<_, Error>)?;
         let silo = self.silo_for(opctx, silo, Action::Modify).await?;
+        let actor = opctx.actor()?;
+        let own_admin = actor.silo_id == silo.id && actor.roles.is_silo_admin();
+        if silo.mapped_fleet_roles != json!({}) && !own_admin {
+            // Roles on this silo are roles on the fleet: an operator who may not give those could
+            // otherwise take them.
+            opctx.authorize_open(Action::Modify, Object::Fleet)?;
+        }
         let of = PolicyOf { kind: ResourceKind::Silo, id: silo.id };
         self.datastore.policy_replace(of, policy).await
     }

@@ -178,6 +178,12 @@ async fn roles_in_a_silo_may_come_with_roles_in_the_fleet() {
     boss.post(SILOS, silo_body("new")).await.expect(201);
     // Who may make silos may not make operators.
     boss.post(SILOS, with(silo_body("trick"), mapped)).await.refused(403, "Forbidden");
+    let collaborator = rack.user("ops", "collaborator").await;
+    rack.grant("/v1/system/policy", &collaborator, "collaborator").await;
+    let collaborator = rack.login("ops", "collaborator").await;
+    let policy = rack.get(&format!("{SILOS}/ops/policy")).await.expect(200);
+    collaborator.put("/v1/policy", policy.clone()).await.refused(403, "Forbidden");
+    boss.put("/v1/policy", policy).await.expect(200);
 }
 
 #[tokio::test]
