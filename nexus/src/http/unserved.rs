@@ -125,6 +125,15 @@ mod test {
     }
 
     #[test]
+    fn the_list_is_well_formed() {
+        for line in PUBLISHED.lines() {
+            let (method, path) = line.split_once(' ').expect("a method and a path");
+            assert!(["GET", "HEAD", "POST", "PUT", "DELETE"].contains(&method), "{line}");
+            assert!(path.starts_with('/') && !path.contains(' '), "{line}");
+        }
+    }
+
+    #[test]
     fn a_word_goes_before_a_variable() {
         let unserved = unserved(&[("GET", "/v1/snapshots/all")]);
         assert!(!unserved.has("GET", "/v1/snapshots/all"));
