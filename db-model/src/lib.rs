@@ -10,10 +10,14 @@ mod instance;
 mod ip_pool;
 mod nat;
 mod network;
+mod port;
 mod project;
+mod quotas;
 mod saga;
 pub mod schema;
 mod sled;
+mod ssh_key;
+mod storage;
 
 pub use columns::{Ip, Mac};
 pub use external_ip::{ExternalIp, IpKind, IpState};
@@ -27,9 +31,13 @@ pub use ip_pool::{
 };
 pub use nat::{NatEntry, NatSwitch};
 pub use network::{NetworkInterface, Vpc, VpcSubnet};
+pub use port::PortAddress;
 pub use project::{Disk, DiskState, DiskType, Project};
-pub use saga::{Saga, SagaNodeEvent, SagaState, Sec};
-pub use sled::{Sled, SledRole};
+pub use quotas::SiloQuotas;
+pub use saga::{Saga, SagaNodeEvent, SagaState};
+pub use sled::{ProvisionPolicy, RACK_ID, Sled, SledRole};
+pub use ssh_key::{InstanceSshKey, SshKey};
+pub use storage::{Image, Snapshot};
 
 /// The migrations, in order, for `nexus db migrate`.
 pub const MIGRATIONS: diesel_migrations::EmbeddedMigrations =

@@ -28,10 +28,12 @@ text_enum! {
 }
 
 text_enum! {
-    /// Whether a disk belongs to an instance.
+    /// Whether a disk belongs to an instance, or waits for its content.
     DiskState {
         Detached => "detached",
         Attached => "attached",
+        ImportReady => "import_ready",
+        ImportingFromBulkWrites => "importing_from_bulk_writes",
     }
 }
 
@@ -48,6 +50,11 @@ pub struct Disk {
     /// Bytes.
     pub block_size: i32,
     pub disk_type: DiskType,
+    /// The image that the disk was made from.
+    pub image_id: Option<Uuid>,
+    /// The snapshot that the disk was made from.
+    pub snapshot_id: Option<Uuid>,
+    pub read_only: bool,
     pub state: DiskState,
     /// The instance to which the disk is attached.
     pub instance_id: Option<Uuid>,

@@ -1,22 +1,10 @@
 //! Sagas, their events, and who runs them.
 
 use crate::columns::text_enum;
-use crate::schema::{saga, saga_node_event, sec};
+use crate::schema::{saga, saga_node_event};
 use chrono::{DateTime, Utc};
 use diesel::{Insertable, Queryable, Selectable};
 use uuid::Uuid;
-
-/// A saga execution coordinator: one life of one Nexus process.
-#[derive(Clone, Debug, Queryable, Selectable, Insertable)]
-#[diesel(table_name = sec)]
-pub struct Sec {
-    pub id: Uuid,
-    /// The Nexus, as its configuration names it.
-    pub nexus_id: Uuid,
-    pub time_created: DateTime<Utc>,
-    /// Until then, nobody else may take its sagas.
-    pub time_lease_expires: DateTime<Utc>,
-}
 
 text_enum! {
     /// How far a saga is, as steno says.

@@ -119,12 +119,78 @@ diesel::table! {
         size -> BigInt,
         block_size -> Integer,
         disk_type -> Text,
+        image_id -> Nullable<Uuid>,
+        snapshot_id -> Nullable<Uuid>,
+        read_only -> Bool,
         state -> Text,
         instance_id -> Nullable<Uuid>,
         slot -> Nullable<SmallInt>,
         time_created -> Timestamptz,
         time_modified -> Timestamptz,
         time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    snapshot (id) {
+        id -> Uuid,
+        project_id -> Uuid,
+        name -> Text,
+        description -> Text,
+        disk_id -> Uuid,
+        size -> BigInt,
+        block_size -> Integer,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
+        time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    image (id) {
+        id -> Uuid,
+        silo_id -> Uuid,
+        project_id -> Nullable<Uuid>,
+        name -> Text,
+        description -> Text,
+        os -> Text,
+        version -> Text,
+        size -> BigInt,
+        block_size -> Integer,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
+        time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    ssh_key (id) {
+        id -> Uuid,
+        silo_user_id -> Uuid,
+        name -> Text,
+        description -> Text,
+        public_key -> Text,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
+        time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    instance_ssh_key (instance_id, ssh_key_id) {
+        instance_id -> Uuid,
+        ssh_key_id -> Uuid,
+    }
+}
+
+diesel::table! {
+    silo_quotas (silo_id) {
+        silo_id -> Uuid,
+        cpus -> BigInt,
+        memory -> BigInt,
+        storage -> BigInt,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
     }
 }
 
@@ -296,6 +362,7 @@ diesel::table! {
         usable_physical_ram -> BigInt,
         reservoir_size -> BigInt,
         cpu_family -> Text,
+        provision_policy -> Text,
         generation -> BigInt,
         time_created -> Timestamptz,
         time_modified -> Timestamptz,
@@ -366,6 +433,16 @@ diesel::table! {
 }
 
 diesel::table! {
+    port_address (vmm_id, address) {
+        vmm_id -> Uuid,
+        address -> Inet,
+        kind -> Text,
+        time_changed -> Timestamptz,
+        time_due -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
     sec (id) {
         id -> Uuid,
         nexus_id -> Uuid,
@@ -412,6 +489,11 @@ diesel::allow_tables_to_appear_in_same_query!(
     device_access_token,
     project,
     disk,
+    snapshot,
+    image,
+    ssh_key,
+    instance_ssh_key,
+    silo_quotas,
     vpc,
     vpc_subnet,
     instance,
@@ -428,6 +510,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     nat_generation,
     nat_entry,
     nat_switch,
+    port_address,
     sec,
     saga,
     saga_node_event,

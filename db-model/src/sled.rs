@@ -14,6 +14,17 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// Whether new VMMs are placed on a sled.
+    ProvisionPolicy {
+        Provisionable => "provisionable",
+        NonProvisionable => "non_provisionable",
+    }
+}
+
+/// The rack that all sleds are in: a control plane has one.
+pub const RACK_ID: Uuid = Uuid::from_u128(0x001de000_1334_4000_8000_000000000001);
+
 /// A host of instances, as its agent registered it.
 #[derive(Clone, Debug, Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = sled)]
@@ -33,6 +44,8 @@ pub struct Sled {
     /// Bytes of memory for instances.
     pub reservoir_size: i64,
     pub cpu_family: String,
+    /// The operator's choice, not the agent's.
+    pub provision_policy: ProvisionPolicy,
     /// Grows with each registration.
     pub generation: i64,
     pub time_created: DateTime<Utc>,

@@ -140,24 +140,28 @@ fn greeting(rack: &Rack, ready: &Ready) -> Result<String> {
     writeln!(text, "  silo           {}", ready.silo)?;
     writeln!(text, "  user           {USER}, password {}", rack.password())?;
     writeln!(text, "  token          {}", ready.token)?;
-    text.push_str(&next_commands(url, &ready.token, rack.state_dir()));
+    text.push_str(&next_commands(url, ready, rack.state_dir()));
     Ok(text)
 }
 
 /// What to try next. The lines work as they are.
-fn next_commands(url: &str, token: &str, state_dir: &Path) -> String {
+fn next_commands(url: &str, ready: &Ready, state_dir: &Path) -> String {
+    let token = &ready.token;
+    let sim = ready.switches.first().map_or("", |switch| switch.sim_url.as_str());
     format!(
         r#"
 Try, in another terminal:
 
-  export OXIDE_HOST={url} OXIDE_TOKEN={token}
+  export OXIDE_HOST={url} OXIDE_TOKEN={token} SWITCH={sim}
   api() {{ curl -sS -H "Authorization: Bearer $OXIDE_TOKEN" -H "Content-Type: application/json" "$OXIDE_HOST$@"; echo; }}
+  inbound() {{ curl -sS -H "Content-Type: application/json" "$SWITCH/sim/inbound" -d '{{"ip":"'$1'","port":22}}'; echo; }}
   api /v1/me
   api /v1/projects -d '{{"name":"demo","description":"a first project"}}'
   api "/v1/floating-ips?project=demo" -d '{{"name":"front","description":"an address to keep"}}'
   api "/v1/instances?project=demo" -d '{{"name":"web","description":"","hostname":"web","ncpus":2,"memory":2147483648}}'
   api "/v1/floating-ips/front/attach?project=demo" -d '{{"kind":"instance","parent":"web"}}'
   api "/v1/instances/web/external-ips?project=demo"
+  inbound 10.0.0.0
 
 Logs: {}/*.log. Ctrl-C ends the rack.
 "#,

@@ -12,3 +12,4 @@ pub mod dataplane;
 pub mod db;
 pub mod http;
 pub mod sagas;
+pub mod turns;

@@ -124,7 +124,11 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let log = logger(&config.log)?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let nexus = Nexus::start(config.clone(), log.clone()).await?;
+    let nexus = tokio::select! {
+        nexus = Nexus::start(config.clone(), log.clone()) => nexus?,
+        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(()),
+    };
     let servers = Servers::start(&config, nexus, &log)?;
     info!(log, "nexus is ready"; "external" => %config.external.bind_address);
     tokio::select! {

@@ -15,7 +15,7 @@
 //! let web = rack.running_instance("demo", "web").await;
 //! let body = json!({"kind": "instance", "parent": web["id"]});
 //! rack.post("/v1/floating-ips/front/attach?project=demo", body).await.expect(202);
-//! rack.delivered_to(fip["ip"].as_str().unwrap(), &web).await;
+//! rack.delivered_to(&fip, &web).await;
 //! rack.settled().await;
 //! # }
 //! ```

@@ -31,6 +31,18 @@ pub fn instance_body(name: &str) -> Value {
     })
 }
 
+/// The body of an update that leaves an instance of [`instance_body`] as it is.
+pub fn update_body() -> Value {
+    json!({
+        "ncpus": 1,
+        "memory": 1_u64 << 30,
+        "boot_disk": null,
+        "auto_restart_policy": null,
+        "cpu_platform": null,
+        "enable_jumbo_frames": false,
+    })
+}
+
 /// The body of a disk create.
 pub fn disk_body(name: &str) -> Value {
     json!({
@@ -42,6 +54,23 @@ pub fn disk_body(name: &str) -> Value {
             "disk_source": {"type": "blank", "block_size": 512},
         },
     })
+}
+
+/// The body of an image create, from a snapshot.
+pub fn image_body(name: &str, snapshot: &Value) -> Value {
+    json!({
+        "name": name,
+        "description": "an image",
+        "os": "debian",
+        "version": "13",
+        "source": {"type": "snapshot", "id": snapshot["id"]},
+    })
+}
+
+/// The body of a create of a disk with this content.
+pub fn disk_from(name: &str, source: Value) -> Value {
+    let backend = json!({"type": "distributed", "disk_source": source});
+    with(disk_body(name), json!({"disk_backend": backend}))
 }
 
 /// How to attach a floating IP to an instance.
@@ -183,6 +212,18 @@ impl Client {
         let page = self.get(&path).await.expect(200);
         assert!(page["next_page"].is_null(), "this listing has one page");
         page["items"].as_array().expect("a page has items").clone()
+    }
+
+    /// Makes a snapshot of a disk.
+    pub async fn snapshot(&self, project: &str, name: &str, disk: &str) -> Value {
+        let body = json!({"name": name, "description": "a snapshot", "disk": disk});
+        self.post(&format!("/v1/snapshots?project={project}"), body).await.expect(201)
+    }
+
+    /// Makes an image of a project from a snapshot.
+    pub async fn image(&self, project: &str, name: &str, snapshot: &Value) -> Value {
+        let path = format!("/v1/images?project={project}");
+        self.post(&path, image_body(name, snapshot)).await.expect(201)
     }
 
     /// Makes a disk.

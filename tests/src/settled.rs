@@ -3,7 +3,9 @@
 //! The expectation is computed from what the API shows and from nothing else. An address is to be
 //! in every switch's NAT table and on a port exactly if it belongs to an instance that has a VMM.
 
+use crate::client::Client;
 use crate::rack::TestRack;
+use crate::sim::Sim;
 use crate::wait::within;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,30 +20,60 @@ type Mapping = (String, u64, u64);
 impl TestRack {
     /// Waits until everything has settled; panics with what does not agree if it never does.
     pub async fn settled(&self) {
-        within(BOUND, "everything has settled", async || self.disagreement().await).await;
+        let (switches, sleds) = (self.switches(), self.sleds());
+        within(BOUND, "everything has settled", async || {
+            disagreement(self, &switches, &sleds).await
+        })
+        .await;
     }
+}
 
-    /// What does not agree, if anything.
-    async fn disagreement(&self) -> Result<(), Vec<String>> {
-        let mut wrong = Vec::new();
-        let expected = self.expected(&mut wrong).await;
-        let mappings: BTreeSet<Mapping> = expected.values().flatten().cloned().collect();
-        for (index, switch) in self.switches().iter().enumerate() {
-            let found = nat_table(&switch.state().await);
-            differ(&format!("NAT table of switch {index}"), &mappings, &found, &mut wrong);
+/// What does not agree, if anything, between the API of an administrator and the simulators.
+pub async fn disagreement(
+    client: &Client,
+    switches: &[Sim],
+    sleds: &[Sim],
+) -> Result<(), Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut expected = client.expected(&mut wrong).await;
+    let mut ports = BTreeMap::new();
+    for sled in sleds {
+        ports.extend(addresses_of_instances(&sled.state().await));
+    }
+    // What addresses the instances of other silos have is not told: switches are to have those
+    // that their ports do.
+    for instance in client.instances_of_other_silos().await {
+        expected.extend(ports.get(&instance).cloned().map(|addresses| (instance, addresses)));
+    }
+    let mappings: BTreeSet<Mapping> = expected.values().flatten().cloned().collect();
+    for (index, switch) in switches.iter().enumerate() {
+        let found = nat_table(&switch.state().await);
+        differ(&format!("NAT table of switch {index}"), &mappings, &found, &mut wrong);
+    }
+    let instances: BTreeSet<_> = expected.keys().chain(ports.keys()).collect();
+    let none = BTreeSet::new();
+    for instance in instances {
+        let what = format!("ports of instance {instance}");
+        let (should, do_have) = (expected.get(instance), ports.get(instance));
+        differ(&what, should.unwrap_or(&none), do_have.unwrap_or(&none), &mut wrong);
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+impl Client {
+    /// The instances of other silos that have a VMM.
+    async fn instances_of_other_silos(&self) -> Vec<String> {
+        const SLEDS: &str = "/v1/system/hardware/sleds";
+        let silo = self.get("/v1/me").await.expect(200)["silo_name"].clone();
+        let mut found = Vec::new();
+        for sled in self.all(SLEDS).await {
+            let sled = sled["id"].as_str().expect("a view has an id");
+            let instances = self.all(&format!("{SLEDS}/{sled}/instances")).await;
+            let others = instances.iter().filter(|instance| instance["silo_name"] != silo);
+            let ids = others.map(|instance| instance["id"].as_str().expect("a view has an id"));
+            found.extend(ids.map(str::to_string));
         }
-        let mut ports = BTreeMap::new();
-        for sled in self.sleds() {
-            ports.extend(addresses_of_instances(&sled.state().await));
-        }
-        let instances: BTreeSet<_> = expected.keys().chain(ports.keys()).collect();
-        let none = BTreeSet::new();
-        for instance in instances {
-            let what = format!("ports of instance {instance}");
-            let (should, do_have) = (expected.get(instance), ports.get(instance));
-            differ(&what, should.unwrap_or(&none), do_have.unwrap_or(&none), &mut wrong);
-        }
-        if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+        found
     }
 
     /// The addresses of every instance that has a VMM, as the API tells.

@@ -38,6 +38,16 @@ enum Chore {
         #[arg(last = true)]
         args: Vec<String>,
     },
+    /// Run a rack under random load while random parts of it fail, and check that it kept its
+    /// promises
+    Chaos {
+        /// How long there is trouble, in minutes
+        #[arg(long, value_name = "M", default_value = "2")]
+        minutes: String,
+        /// Decides what happens [default: a random one]
+        #[arg(long, value_name = "S")]
+        seed: Option<u64>,
+    },
     /// Check formatting, and lints with warnings as errors
     Lint,
     /// Write the OpenAPI documents in `openapi/`, or check that they are up to date
@@ -72,6 +82,7 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Dev { args } => dev(&args),
         Chore::Test { args } => test::run(&args),
+        Chore::Chaos { minutes, seed } => chaos(&minutes, seed),
         Chore::Lint => {
             let mut steps = steps::Steps::default();
             steps.step("fmt", cargo::fmt_check);
@@ -86,12 +97,23 @@ fn run(chore: Chore) -> Result<()> {
     }
 }
 
-/// Becomes `nexus-dev run-all`, so that signals reach it directly.
 fn dev(args: &[String]) -> Result<()> {
+    become_program("nexus-dev", |command| command.arg("run-all").args(args))
+}
+
+fn chaos(minutes: &str, seed: Option<u64>) -> Result<()> {
+    become_program("nexus-chaos", |command| {
+        command.args(["--minutes", minutes]);
+        command.args(seed.into_iter().flat_map(|seed| ["--seed".to_string(), seed.to_string()]))
+    })
+}
+
+/// Builds everything and becomes one of the programs, so that signals reach it directly.
+fn become_program(name: &str, with: impl FnOnce(&mut Command) -> &mut Command) -> Result<()> {
     install::postgres()?;
     cargo::build()?;
-    let program = cargo::program("nexus-dev")?;
-    let error = Command::new(&program).arg("run-all").args(args).exec();
+    let program = cargo::program(name)?;
+    let error = with(&mut Command::new(&program)).exec();
     Err(error).with_context(|| format!("cannot run {}", program.display()))
 }
 

@@ -22,6 +22,7 @@ pub const REQUEST_BODY_MAX: usize = 1 << 20;
         tags = {
             "current-user" = { description = "The user as whom requests are made." },
             "disks" = { description = "Virtual disks of instances." },
+            "images" = { description = "What disks are made from." },
             "floating-ips" = {
                 description = "External addresses that a project owns and gives to instances.",
             },
@@ -32,9 +33,11 @@ pub const REQUEST_BODY_MAX: usize = 1 << 20;
             "console-auth" = { description = "How programs and browsers are let in." },
             "login" = { description = "How people log in." },
             "policy" = { description = "Who may do what in the fleet." },
-            "silos" = { description = "The caller's silo: its users, groups, policy, settings." },
+            "silos" = { description = "The caller's silo: its users, groups, policy, settings, use." },
             "tokens" = { description = "API tokens." },
             "projects" = { description = "What groups instances, disks and networks." },
+            "snapshots" = { description = "Disks as they were at some time." },
+            "system/hardware" = { description = "The sleds, for operators." },
             "system/ip-pools" = { description = "All IP pools, for operators." },
             "system/silos" = { description = "Silos, for operators." },
             "system/status" = { description = "Whether the system answers." },
@@ -61,6 +64,40 @@ pub trait NexusExternalApi {
     async fn current_user_view(
         rqctx: RequestContext<Self::Context>,
     ) -> Result<HttpResponseOk<CurrentUser>, HttpError>;
+
+    // SSH keys
+
+    /// List SSH keys of the current user
+    #[endpoint { method = GET, path = "/v1/me/ssh-keys", tags = ["current-user"] }]
+    async fn current_user_ssh_key_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<SshKey>>, HttpError>;
+
+    /// Create an SSH key
+    ///
+    /// Instances that are created from now on can be told of it.
+    #[endpoint { method = POST, path = "/v1/me/ssh-keys", tags = ["current-user"] }]
+    async fn current_user_ssh_key_create(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<SshKeyCreate>,
+    ) -> Result<HttpResponseCreated<SshKey>, HttpError>;
+
+    /// Fetch an SSH key of the current user
+    #[endpoint { method = GET, path = "/v1/me/ssh-keys/{ssh_key}", tags = ["current-user"] }]
+    async fn current_user_ssh_key_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SshKeyPath>,
+    ) -> Result<HttpResponseOk<SshKey>, HttpError>;
+
+    /// Delete an SSH key
+    ///
+    /// Guests that were told of it are not told otherwise.
+    #[endpoint { method = DELETE, path = "/v1/me/ssh-keys/{ssh_key}", tags = ["current-user"] }]
+    async fn current_user_ssh_key_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SshKeyPath>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
 
     // Projects
 
@@ -247,6 +284,69 @@ pub trait NexusExternalApi {
         query: Query<OptionalProjectSelector>,
     ) -> Result<HttpResponseAccepted<Instance>, HttpError>;
 
+    /// Update an instance
+    ///
+    /// What needs a stopped instance is refused for one that runs, unless nothing would change.
+    #[endpoint { method = PUT, path = "/v1/instances/{instance}", tags = ["instances"] }]
+    async fn instance_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: CompatBody<InstanceUpdate>,
+    ) -> Result<HttpResponseOk<Instance>, HttpError>;
+
+    /// List the disks of an instance
+    #[endpoint { method = GET, path = "/v1/instances/{instance}/disks", tags = ["instances"] }]
+    async fn instance_disk_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Disk>>, HttpError>;
+
+    /// Attach a disk to an instance
+    ///
+    /// The instance must be stopped, and the disk detached and of the same project.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/disks/attach",
+        tags = ["instances"],
+    }]
+    async fn instance_disk_attach(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<DiskPath>,
+    ) -> Result<HttpResponseAccepted<Disk>, HttpError>;
+
+    /// Detach a disk from an instance
+    ///
+    /// The instance must be stopped, and not be meant to boot from the disk.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/disks/detach",
+        tags = ["instances"],
+    }]
+    async fn instance_disk_detach(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<DiskPath>,
+    ) -> Result<HttpResponseAccepted<Disk>, HttpError>;
+
+    /// List the SSH keys that an instance was created with
+    ///
+    /// Those that were deleted since are not among them.
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/ssh-public-keys",
+        tags = ["instances"],
+    }]
+    async fn instance_ssh_public_key_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<SshKey>>, HttpError>;
+
     /// List external addresses of an instance
     ///
     /// All of them, on one page.
@@ -339,6 +439,142 @@ pub trait NexusExternalApi {
         path: Path<DiskPath>,
         query: Query<OptionalProjectSelector>,
     ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Start to write to a disk
+    ///
+    /// It must have been created to wait for its content.
+    #[endpoint { method = POST, path = "/v1/disks/{disk}/bulk-write-start", tags = ["disks"] }]
+    async fn disk_bulk_write_import_start(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// Write to a disk
+    ///
+    /// Disks are records, with no storage behind them: the data is checked, and not kept.
+    #[endpoint { method = POST, path = "/v1/disks/{disk}/bulk-write", tags = ["disks"] }]
+    async fn disk_bulk_write_import(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<ImportBlocksBulkWrite>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// Stop writing to a disk
+    ///
+    /// It waits for more, or for its import to be finished.
+    #[endpoint { method = POST, path = "/v1/disks/{disk}/bulk-write-stop", tags = ["disks"] }]
+    async fn disk_bulk_write_import_stop(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// Finish the import of a disk
+    ///
+    /// It is detached then.
+    #[endpoint { method = POST, path = "/v1/disks/{disk}/finalize", tags = ["disks"] }]
+    async fn disk_finalize_import(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<FinalizeDisk>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    // Snapshots
+
+    /// List snapshots
+    #[endpoint { method = GET, path = "/v1/snapshots", tags = ["snapshots"] }]
+    async fn snapshot_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Snapshot>>, HttpError>;
+
+    /// Create a snapshot of a disk
+    #[endpoint { method = POST, path = "/v1/snapshots", tags = ["snapshots"] }]
+    async fn snapshot_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: TypedBody<SnapshotCreate>,
+    ) -> Result<HttpResponseCreated<Snapshot>, HttpError>;
+
+    /// Fetch a snapshot
+    #[endpoint { method = GET, path = "/v1/snapshots/{snapshot}", tags = ["snapshots"] }]
+    async fn snapshot_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SnapshotPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<Snapshot>, HttpError>;
+
+    /// Delete a snapshot
+    ///
+    /// Disks and images that were made from it are left.
+    #[endpoint { method = DELETE, path = "/v1/snapshots/{snapshot}", tags = ["snapshots"] }]
+    async fn snapshot_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SnapshotPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    // Images
+
+    /// List images
+    ///
+    /// A project's, or, with no project, the silo's.
+    #[endpoint { method = GET, path = "/v1/images", tags = ["images"] }]
+    async fn image_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ImageSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Image>>, HttpError>;
+
+    /// Create an image
+    ///
+    /// In a project, or, with no project, for the whole silo.
+    #[endpoint { method = POST, path = "/v1/images", tags = ["images"] }]
+    async fn image_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ImageSelector>,
+        body: TypedBody<ImageCreate>,
+    ) -> Result<HttpResponseCreated<Image>, HttpError>;
+
+    /// Fetch an image
+    #[endpoint { method = GET, path = "/v1/images/{image}", tags = ["images"] }]
+    async fn image_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ImagePath>,
+        query: Query<ImageSelector>,
+    ) -> Result<HttpResponseOk<Image>, HttpError>;
+
+    /// Delete an image
+    ///
+    /// Disks that were made from it are left.
+    #[endpoint { method = DELETE, path = "/v1/images/{image}", tags = ["images"] }]
+    async fn image_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ImagePath>,
+        query: Query<ImageSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Promote a project's image
+    ///
+    /// It is open to the whole silo then.
+    #[endpoint { method = POST, path = "/v1/images/{image}/promote", tags = ["images"] }]
+    async fn image_promote(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ImagePath>,
+        query: Query<ImageSelector>,
+    ) -> Result<HttpResponseAccepted<Image>, HttpError>;
+
+    /// Demote an image of the silo
+    ///
+    /// It is the project's alone then.
+    #[endpoint { method = POST, path = "/v1/images/{image}/demote", tags = ["images"] }]
+    async fn image_demote(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ImagePath>,
+        query: Query<ProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Image>, HttpError>;
 
     // VPCs
 
@@ -865,4 +1101,93 @@ pub trait NexusExternalApi {
     /// The page that says what this is
     #[endpoint { method = GET, path = "/", tags = ["console-auth"], unpublished = true }]
     async fn root_page(rqctx: RequestContext<Self::Context>) -> Result<Response<Body>, HttpError>;
+    /// Fetch a silo's quotas
+    #[endpoint { method = GET, path = "/v1/system/silos/{silo}/quotas", tags = ["system/silos"] }]
+    async fn silo_quotas_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<SiloQuotas>, HttpError>;
+
+    /// Update a silo's quotas
+    #[endpoint { method = PUT, path = "/v1/system/silos/{silo}/quotas", tags = ["system/silos"] }]
+    async fn silo_quotas_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+        body: TypedBody<SiloQuotasUpdate>,
+    ) -> Result<HttpResponseOk<SiloQuotas>, HttpError>;
+
+    /// List the quotas of all silos
+    #[endpoint { method = GET, path = "/v1/system/silo-quotas", tags = ["system/silos"] }]
+    async fn system_quotas_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloQuotas>>, HttpError>;
+
+    /// Fetch how much the current user's silo uses
+    #[endpoint { method = GET, path = "/v1/utilization", tags = ["silos"] }]
+    async fn utilization_view(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseOk<Utilization>, HttpError>;
+
+    /// List how much each silo uses
+    #[endpoint { method = GET, path = "/v1/system/utilization/silos", tags = ["system/silos"] }]
+    async fn silo_utilization_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloUtilization>>, HttpError>;
+
+    /// Fetch how much a silo uses
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/utilization/silos/{silo}",
+        tags = ["system/silos"],
+    }]
+    async fn silo_utilization_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<SiloUtilization>, HttpError>;
+
+    // Sleds
+
+    /// List sleds
+    #[endpoint { method = GET, path = "/v1/system/hardware/sleds", tags = ["system/hardware"] }]
+    async fn sled_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<Sled>>, HttpError>;
+
+    /// Fetch a sled
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/hardware/sleds/{sled_id}",
+        tags = ["system/hardware"],
+    }]
+    async fn sled_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SledPath>,
+    ) -> Result<HttpResponseOk<Sled>, HttpError>;
+
+    /// List the instances that run on a sled
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/hardware/sleds/{sled_id}/instances",
+        tags = ["system/hardware"],
+    }]
+    async fn sled_instance_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SledPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<SledInstance>>, HttpError>;
+
+    /// Set whether new instances are placed on a sled
+    #[endpoint {
+        method = PUT,
+        path = "/v1/system/hardware/sleds/{sled_id}/provision-policy",
+        tags = ["system/hardware"],
+    }]
+    async fn sled_set_provision_policy(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SledPath>,
+        body: TypedBody<SledProvisionPolicyParams>,
+    ) -> Result<HttpResponseOk<SledProvisionPolicyResponse>, HttpError>;
 }

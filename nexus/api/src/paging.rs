@@ -196,16 +196,28 @@ impl<S: Selector> NameOrIdPage<S> {
 
     /// The answer with the items of this page.
     pub fn results<T: HasIdentity>(&self, items: Vec<T>) -> Result<ResultsPage<T>, HttpError> {
+        self.results_by(items, |item| {
+            let identity = item.identity();
+            (identity.name.clone(), identity.id)
+        })
+    }
+
+    /// The same, of items that have no identity of their own; `keys` is what they are ordered by.
+    pub fn results_by<T>(
+        &self,
+        items: Vec<T>,
+        keys: impl Fn(&T) -> (Name, Uuid),
+    ) -> Result<ResultsPage<T>, HttpError> {
         let scan = ScanByNameOrId { sort_by: self.sort_by, selector: self.selector.clone() };
         ResultsPage::new(items, &scan, |item, scan| {
-            let identity = item.identity();
+            let (name, id) = keys(item);
             PageTokenByNameOrId {
                 scan: scan.clone(),
                 last_seen: match scan.sort_by {
                     NameOrIdSortMode::NameAscending | NameOrIdSortMode::NameDescending => {
-                        identity.name.clone().into()
+                        name.into()
                     }
-                    NameOrIdSortMode::IdAscending => identity.id.into(),
+                    NameOrIdSortMode::IdAscending => id.into(),
                 },
             }
         })

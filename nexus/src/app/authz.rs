@@ -8,16 +8,18 @@
 //! | | viewer | limited collaborator | collaborator | admin |
 //! | --- | --- | --- | --- | --- |
 //! | project | read, list | + create | | + modify, delete |
-//! | floating IP, instance, disk, network interface | read, list | create, modify, delete | | |
+//! | floating IP, instance, disk, snapshot, image, network interface | read, list | create, modify, delete | | |
 //! | VPC, subnet | read, list | | create, modify, delete | |
+//! | image of one's silo | read, list | | create, modify, delete | |
 //! | silo (one's own) | read, list | | + create projects | + modify, delete |
 //! | users of one's own silo | read, list (also without a role) | | | create, modify, delete |
 //! | of the fleet: silos | read, list | | create, modify, delete | |
 //! | of the fleet: users of any silo | read, list | | | create, modify, delete |
 //! | of the fleet: pools, links, the fleet's policy | read, list | | | create, modify, delete |
 //!
-//! Every user may see the silo that it belongs to, may do everything to itself, and may allocate
-//! from the pools that are linked to its silo. `docs/roles.md` says the same of each operation.
+//! Every user may see the silo that it belongs to, may do everything to itself and to its SSH
+//! keys, which are nobody else's to see, and may allocate from the pools that are linked to its
+//! silo. `docs/roles.md` says the same of each operation.
 //!
 //! An operation asks once for each object that it is about, by looking it up (see `lookup`).
 //! An object that the actor may not read does not exist for the actor.
@@ -60,6 +62,10 @@ pub enum Object {
     Project {
         silo_id: Uuid,
         id: Uuid,
+    },
+    /// What belongs to a silo as a whole and is used by its projects: images.
+    InSilo {
+        silo_id: Uuid,
     },
     /// What limited collaborators may change.
     InProject {
@@ -159,6 +165,13 @@ impl Roles {
                 },
             ),
             Object::Silo { id } => return self.allow_silo(action, id),
+            Object::InSilo { silo_id } => (
+                self.on_silo(silo_id),
+                match action {
+                    Read | ListChildren => Role::Viewer,
+                    CreateChild | Modify | Delete => Role::Collaborator,
+                },
+            ),
             Object::SiloUsers { silo_id } => return self.allow_users(action, silo_id),
             Object::SiloUser { id, .. } if id == self.user_id => return true,
             Object::SiloUser { silo_id, .. } => return self.allow_users(action, silo_id),
@@ -290,6 +303,17 @@ mod test {
         assert!(limited.allow(Action::Modify, INSTANCE));
         assert!(limited.allow(Action::Read, VPC));
         assert!(!limited.allow(Action::Modify, VPC));
+    }
+
+    #[test]
+    fn images_of_the_silo_are_for_its_collaborators_to_change() {
+        let image = Object::InSilo { silo_id: SILO };
+        let collaborator = roles(ResourceKind::Silo, SILO, Role::Collaborator);
+        assert!(collaborator.allow(Action::CreateChild, image));
+        assert!(!collaborator.allow(Action::Read, Object::InSilo { silo_id: OTHER_SILO }));
+        let limited = roles(ResourceKind::Silo, SILO, Role::LimitedCollaborator);
+        assert!(limited.allow(Action::Read, image));
+        assert!(!limited.allow(Action::Modify, image));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::authz::Action;
 use super::{Nexus, OpContext, Selector, check_description};
-use crate::db::disk::NewDisk;
+use crate::db::disk::{DiskContent, NewDisk};
 use db_model::{Disk, DiskType};
 use nexus_api::types::{BlockSize, DiskBackend, DiskCreate, DiskSource};
 use nexus_common::{ByteCount, Error, NameOrId, PageBy};
@@ -20,32 +20,46 @@ const LOCAL_BLOCK: BlockSize = BlockSize::AdvancedFormat;
 /// Checks a disk that is to be made.
 pub(super) fn new_disk(body: DiskCreate) -> Result<NewDisk, Error> {
     check_description(&body.identity.description)?;
-    let (disk_type, block_size) = match body.disk_backend {
-        DiskBackend::Local => (DiskType::Local, LOCAL_BLOCK),
-        DiskBackend::Distributed { disk_source: DiskSource::Blank { block_size } } => {
-            (DiskType::Distributed, block_size)
+    let (disk_type, content) = match body.disk_backend {
+        DiskBackend::Local => {
+            (DiskType::Local, DiskContent::Blank { block_size: stored(LOCAL_BLOCK) })
         }
-        DiskBackend::Distributed { .. } => {
-            return Err(Error::invalid_value(
-                "disk_source",
-                "disks are records without storage here: only blank disks can be made",
-            ));
-        }
+        DiskBackend::Distributed { disk_source } => (DiskType::Distributed, content(disk_source)),
     };
-    check_size(body.size, u32::from(block_size), disk_type)?;
+    check_size(body.size, &content, disk_type)?;
     Ok(NewDisk {
         id: Uuid::new_v4(),
         name: body.identity.name.into(),
         description: body.identity.description,
         size: body.size.to_stored(),
-        block_size: u32::from(block_size) as i32,
         disk_type,
+        content,
     })
 }
 
-fn check_size(size: ByteCount, block_size: u32, disk_type: DiskType) -> Result<(), Error> {
+fn stored(block_size: BlockSize) -> i32 {
+    u32::from(block_size) as i32
+}
+
+fn content(source: DiskSource) -> DiskContent {
+    match source {
+        DiskSource::Blank { block_size } => DiskContent::Blank { block_size: stored(block_size) },
+        DiskSource::ImportingBlocks { block_size } => {
+            DiskContent::Import { block_size: stored(block_size) }
+        }
+        DiskSource::Image { image_id, read_only } => DiskContent::Image { id: image_id, read_only },
+        DiskSource::Snapshot { snapshot_id, read_only } => {
+            DiskContent::Snapshot { id: snapshot_id, read_only }
+        }
+    }
+}
+
+/// Checks a size by itself. Blocks of what the disk is made from divide the unit of sizes.
+fn check_size(size: ByteCount, content: &DiskContent, disk_type: DiskType) -> Result<(), Error> {
     let invalid = |message: String| Err(Error::invalid_value("size", message));
-    if !size.to_bytes().is_multiple_of(u64::from(block_size)) {
+    if let DiskContent::Blank { block_size } | DiskContent::Import { block_size } = content
+        && size.to_stored() % i64::from(*block_size) != 0
+    {
         let message = format!("total size must be a multiple of block size {block_size}");
         return Err(Error::invalid_value("size and block_size", message));
     }
@@ -84,8 +98,28 @@ impl Nexus {
         body: DiskCreate,
     ) -> Result<Disk, Error> {
         let project = self.project(opctx, project, Action::CreateChild).await?;
-        let row = new_disk(body)?.into_row(project.id);
-        self.datastore.disk_create(row).await
+        let new = new_disk(body)?;
+        self.may_read_content(opctx, &new).await?;
+        self.datastore.disk_create(project.id, new).await
+    }
+
+    /// Refuses a disk that is made from what the actor may not see.
+    pub(super) async fn may_read_content(
+        &self,
+        opctx: &OpContext,
+        new: &NewDisk,
+    ) -> Result<(), Error> {
+        let by_id = |id: Uuid| Selector::new(id.into(), None);
+        match new.content {
+            DiskContent::Blank { .. } | DiskContent::Import { .. } => {}
+            DiskContent::Image { id, .. } => {
+                self.image(opctx, &by_id(id), Action::Read).await?;
+            }
+            DiskContent::Snapshot { id, .. } => {
+                self.snapshot(opctx, &by_id(id), Action::Read).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Deletes a disk that is not attached.

@@ -6,7 +6,7 @@ use crate::dataplane::sled::{SledError, VmmRequest};
 use crate::db::attach::Location;
 use crate::db::instance::InstanceAndVmm;
 use crate::sagas::{instance_delete, instance_migrate, instance_start};
-use db_model::{InstanceState as Stored, Vmm};
+use db_model::{InstanceState as Stored, Vmm, VmmState};
 use nexus_api::types::InstanceState;
 use nexus_common::{Error, NameOrId, PageBy};
 use slog::warn;
@@ -148,6 +148,11 @@ impl Nexus {
         match agent.vmm_put_state(vmm.id, request).await {
             Ok(None) => Ok(()),
             Ok(Some(report)) => self.vmm_reported(vmm.id, report).await,
+            // Its start is under way, and will bring it there. If it were given up now, it would
+            // run on although nobody knows of it.
+            Err(SledError::Gone) if vmm.state == VmmState::Creating => {
+                Err(Error::busy("the instance is starting"))
+            }
             Err(SledError::Gone) => {
                 warn!(opctx.log, "a sled has lost a VMM"; "vmm" => %vmm.id);
                 let instance_id = self.datastore.vmm_mark_failed(vmm.id).await?;

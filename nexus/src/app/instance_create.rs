@@ -5,20 +5,22 @@ use super::disk::new_disk;
 use super::floating_ip::pool_request;
 use super::{Nexus, OpContext, check_description};
 use crate::db::address::PoolRequest;
-use crate::db::disk::{InstanceDisk, MAX_DISKS};
 use crate::db::external_ip::MAX_EXTERNAL_IPS;
 use crate::db::instance::{ExternalIpRequest, InstanceAndVmm, NewInstance};
+use crate::db::instance_disk::{InstanceDisk, MAX_DISKS, too_many_disks};
 use crate::db::network::{MAX_NICS, NicRequest, PrivateIp};
 use crate::db::now;
+use crate::db::ssh_key::{MAX_SSH_KEYS, SshKeyRequest, too_many_ssh_keys};
 use crate::sagas::{instance_create, instance_start};
 use db_model::{Instance, InstanceState, Project};
 use nexus_api::compat::Legacy;
 use nexus_api::types::{
-    ExternalIpCreate, IdentityMetadataCreateParams, InstanceAutoRestartPolicy, InstanceCpuPlatform,
-    InstanceCreate, InstanceDiskAttachment, InstanceNetworkInterfaceAttachment as Attachment,
-    InstanceNetworkInterfaceCreate, PrivateIpStackCreate,
+    ExternalIpCreate, IdentityMetadataCreateParams, InstanceAutoRestartPolicy, InstanceCpuCount,
+    InstanceCpuPlatform, InstanceCreate, InstanceDiskAttachment,
+    InstanceNetworkInterfaceAttachment as Attachment, InstanceNetworkInterfaceCreate,
+    MulticastGroupJoinSpec, PrivateIpStackCreate,
 };
-use nexus_common::{ByteCount, Error, IpVersion, Name, NameOrId};
+use nexus_common::{ByteCount, Error, IpVersion, LookupBy, Name, NameOrId, ResourceType};
 use slog::warn;
 use std::net::IpAddr;
 use uuid::Uuid;
@@ -29,6 +31,8 @@ const MAX_CPUS: u16 = 254;
 const MEMORY_UNIT: ByteCount = ByteCount::from_gibibytes(1);
 /// The most memory of an instance.
 const MAX_MEMORY: ByteCount = ByteCount::from_gibibytes(1536);
+/// The most multicast groups of an instance.
+const MAX_MULTICAST_GROUPS: usize = 32;
 /// The most ephemeral IPs: one of each IP version.
 const MAX_EPHEMERAL: usize = 2;
 
@@ -44,7 +48,12 @@ impl Nexus {
     ) -> Result<InstanceAndVmm, Error> {
         let project = self.project(opctx, project, Action::CreateChild).await?;
         let start = body.start;
-        let new = new_instance(&project, body, &legacy)?;
+        let new = new_instance(&project, opctx.actor()?.user_id, body, &legacy)?;
+        for disk in &new.disks {
+            if let InstanceDisk::Create(disk) = disk {
+                self.may_read_content(opctx, disk).await?;
+            }
+        }
         let id = new.row.id;
         let params = instance_create::Params {
             new,
@@ -71,29 +80,47 @@ impl Nexus {
 
 fn new_instance(
     project: &Project,
+    user_id: Uuid,
     body: InstanceCreate,
     legacy: &Legacy,
 ) -> Result<NewInstance, Error> {
-    check_size(&body)?;
+    check_size(body.ncpus, body.memory)?;
     let disk_count = body.disks.len() + usize::from(body.boot_disk.is_some());
     if disk_count > MAX_DISKS {
-        let message = format!("cannot attach more than {MAX_DISKS} disks to instance");
-        return Err(Error::invalid(message));
+        return Err(too_many_disks());
     }
     let has_boot_disk = body.boot_disk.is_some();
-    let disks = body.boot_disk.into_iter().chain(body.disks).map(instance_disk);
+    let disks = body.boot_disk.iter().chain(&body.disks).cloned().map(instance_disk);
     let disks = disks.collect::<Result<Vec<_>, _>>()?;
     if body.external_ips.len() > MAX_EXTERNAL_IPS {
         return Err(Error::invalid(format!(
             "An instance may not have more than {MAX_EXTERNAL_IPS} external IP addresses"
         )));
     }
-    let external_ips: Vec<_> =
-        body.external_ips.into_iter().map(|ip| external_ip(ip, legacy)).collect();
+    refuse_multicast_groups(&body.multicast_groups)?;
+    if body.enable_jumbo_frames {
+        return Err(no_jumbo_frames("set on an instance"));
+    }
+    let (asked, nics) = (body.external_ips.clone(), body.network_interfaces.clone());
+    let external_ips: Vec<_> = asked.into_iter().map(|ip| external_ip(ip, legacy)).collect();
     check_ephemeral(&external_ips)?;
-    let nics = nic_requests(&body.identity, body.network_interfaces)?;
+    let nics = nic_requests(&body.identity, nics)?;
+    if body.ssh_public_keys.as_ref().is_some_and(|keys| keys.len() > MAX_SSH_KEYS) {
+        return Err(too_many_ssh_keys());
+    }
+    if let Some(group) = body.anti_affinity_groups.first() {
+        return Err(Error::not_found(ResourceType::AntiAffinityGroup, group));
+    }
     check_description(&body.identity.description)?;
-    let row = Instance {
+    let ssh_keys = SshKeyRequest { user_id, keys: body.ssh_public_keys.clone() };
+    let row = new_row(project, body);
+    Ok(NewInstance { row, nics, external_ips, disks, has_boot_disk, ssh_keys })
+}
+
+/// The row of an instance that is stopped.
+fn new_row(project: &Project, body: InstanceCreate) -> Instance {
+    let created = now();
+    Instance {
         id: Uuid::new_v4(),
         project_id: project.id,
         silo_id: project.silo_id,
@@ -104,76 +131,87 @@ fn new_instance(
         memory: body.memory.to_stored(),
         user_data: body.user_data,
         boot_disk_id: None,
-        auto_restart_policy: body.auto_restart_policy.map(|policy| {
-            match policy {
-                InstanceAutoRestartPolicy::Never => "never",
-                InstanceAutoRestartPolicy::BestEffort => "best_effort",
-            }
-            .to_string()
-        }),
-        cpu_platform: body.cpu_platform.map(|platform| {
-            match platform {
-                InstanceCpuPlatform::AmdMilan => "amd_milan",
-                InstanceCpuPlatform::AmdTurin => "amd_turin",
-                InstanceCpuPlatform::AmdTurinV2 => "amd_turin_v2",
-            }
-            .to_string()
-        }),
+        auto_restart_policy: body.auto_restart_policy.map(stored_policy),
+        cpu_platform: body.cpu_platform.map(stored_platform),
         state: InstanceState::NoVmm,
-        time_state_updated: now(),
+        time_state_updated: created,
         saga_id: None,
         active_vmm_id: None,
         target_vmm_id: None,
         migration_id: None,
-        time_created: now(),
-        time_modified: now(),
+        time_created: created,
+        time_modified: created,
         time_deleted: None,
-    };
-    Ok(NewInstance { row, nics, external_ips, disks, has_boot_disk })
+    }
 }
 
-fn check_size(body: &InstanceCreate) -> Result<(), Error> {
-    if body.ncpus.0 > MAX_CPUS {
+/// A policy as its row has it.
+pub(super) fn stored_policy(policy: InstanceAutoRestartPolicy) -> String {
+    match policy {
+        InstanceAutoRestartPolicy::Never => "never",
+        InstanceAutoRestartPolicy::BestEffort => "best_effort",
+    }
+    .to_string()
+}
+
+/// A platform as its row has it.
+pub(super) fn stored_platform(platform: InstanceCpuPlatform) -> String {
+    match platform {
+        InstanceCpuPlatform::AmdMilan => "amd_milan",
+        InstanceCpuPlatform::AmdTurin => "amd_turin",
+        InstanceCpuPlatform::AmdTurinV2 => "amd_turin_v2",
+    }
+    .to_string()
+}
+
+/// Checks the size of an instance.
+pub(super) fn check_size(ncpus: InstanceCpuCount, memory: ByteCount) -> Result<(), Error> {
+    if ncpus.0 > MAX_CPUS {
         let message = format!("cannot have more than {MAX_CPUS} vCPUs per instance");
         return Err(Error::invalid(message));
     }
-    if body.ncpus.0 == 0 {
+    if ncpus.0 == 0 {
         return Err(Error::invalid("an instance must have at least 1 vCPU"));
     }
     // The label is the documented one.
     let invalid = |message: String| Err(Error::invalid_value("size", message));
-    if body.memory < MEMORY_UNIT {
+    if memory < MEMORY_UNIT {
         return invalid(format!("memory must be at least {MEMORY_UNIT}"));
     }
-    if !body.memory.is_multiple_of(MEMORY_UNIT) {
+    if !memory.is_multiple_of(MEMORY_UNIT) {
         return invalid(format!("memory must be divisible by {MEMORY_UNIT}"));
     }
-    if body.memory > MAX_MEMORY {
+    if memory > MAX_MEMORY {
         return invalid(format!("memory must be less than or equal to {MAX_MEMORY}"));
     }
-    refuse_what_is_not_there(body)
+    Ok(())
 }
 
-/// Groups and keys are not served, so none of a name or an id exists.
-fn refuse_what_is_not_there(body: &InstanceCreate) -> Result<(), Error> {
-    if body.enable_jumbo_frames {
-        return Err(Error::invalid(
-            "enable_jumbo_frames may only be set on an instance when the fleet-wide jumbo-frames \
-             opt-in is enabled by a fleet administrator",
-        ));
+/// There are no multicast groups, so none of a name, an id or an address exists.
+pub(super) fn refuse_multicast_groups(groups: &[MulticastGroupJoinSpec]) -> Result<(), Error> {
+    if groups.len() > MAX_MULTICAST_GROUPS {
+        return Err(Error::invalid(format!(
+            "An instance may not join more than {MAX_MULTICAST_GROUPS} multicast groups"
+        )));
     }
-    let named = [
-        ("multicast_groups", body.multicast_groups.len()),
-        ("anti_affinity_groups", body.anti_affinity_groups.len()),
-        ("ssh_public_keys", body.ssh_public_keys.as_ref().map_or(0, Vec::len)),
-    ];
-    match named.iter().find(|(_, count)| *count > 0) {
-        Some((field, _)) => {
-            let message = "there are none to choose from: leave it out, or give an empty list";
-            Err(Error::invalid_value(*field, message))
-        }
+    match groups.first() {
         None => Ok(()),
+        Some(MulticastGroupJoinSpec { group, .. }) => {
+            let by = match group.0.parse::<NameOrId>() {
+                Ok(named) => LookupBy::from(&named),
+                Err(_) => LookupBy::Name(group.0.clone()),
+            };
+            Err(Error::not_found(ResourceType::MulticastGroup, by))
+        }
     }
+}
+
+/// The refusal of jumbo frames, for which no fleet administrator can opt here.
+pub(super) fn no_jumbo_frames(what: &str) -> Error {
+    Error::invalid(format!(
+        "enable_jumbo_frames may only be {what} when the fleet-wide jumbo-frames opt-in is \
+         enabled by a fleet administrator"
+    ))
 }
 
 fn instance_disk(disk: InstanceDiskAttachment) -> Result<InstanceDisk, Error> {

@@ -10,7 +10,7 @@ use nexus_api::types::{
     SiloIpPoolFilter,
 };
 use nexus_common::{Error, IpRange, NameOrId, PageBy, PageParams, ResourceType};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use uuid::Uuid;
 
 fn pool_type(t: IpPoolType) -> PoolType {
@@ -48,7 +48,47 @@ fn check_range(pool: &IpPool, range: &IpRange) -> Result<(), Error> {
         (PoolType::Multicast, false) => {
             Err(Error::invalid("Cannot add unicast address range to multicast IP pool"))
         }
-        _ => Ok(()),
+        (PoolType::Unicast, false) => check_unicast(range),
+        (PoolType::Multicast, true) => Ok(()),
+    }
+}
+
+/// Blocks of which no address can be an instance's on a network: what they are, first, last.
+const NOT_FOR_INSTANCES: [(&str, IpAddr, IpAddr); 9] = {
+    const fn v4(a: u8, b: u8, c: u8, d: u8) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    }
+    const fn v6(bits: u128) -> IpAddr {
+        IpAddr::V6(Ipv6Addr::from_bits(bits))
+    }
+    [
+        ("unspecified", v4(0, 0, 0, 0), v4(0, 0, 0, 0)),
+        ("loopback", v4(127, 0, 0, 0), v4(127, 255, 255, 255)),
+        ("link-local", v4(169, 254, 0, 0), v4(169, 254, 255, 255)),
+        ("multicast", v4(224, 0, 0, 0), v4(239, 255, 255, 255)),
+        ("unspecified", v6(0), v6(0)),
+        ("loopback", v6(1), v6(1)),
+        ("IPv4-mapped IPv6", v6(0xffff << 32), v6(0xffff_ffff_ffff)),
+        ("link-local", v6(0xfe80 << 112), v6((0xfec0 << 112) - 1)),
+        ("multicast", v6(0xff00 << 112), v6(u128::MAX)),
+    ]
+};
+
+/// Refuses a range that has addresses which no instance can have.
+fn check_unicast(range: &IpRange) -> Result<(), Error> {
+    let (first, last) = (range.first(), range.last());
+    // IPv4 addresses order before IPv6 ones, and a range is of one version, so blocks of the
+    // other version never meet it.
+    let met = NOT_FOR_INSTANCES.iter().find(|(_, from, to)| first <= *to && last >= *from);
+    match met {
+        None => Ok(()),
+        Some((kind, from, to)) => {
+            let block = if from == to { from.to_string() } else { format!("{from}-{to}") };
+            Err(Error::invalid(format!(
+                "Cannot add the range {first}-{last} to an IP pool: it has {kind} addresses \
+                 ({block})"
+            )))
+        }
     }
 }
 
@@ -91,6 +131,7 @@ impl Nexus {
     ) -> Result<IpPool, Error> {
         opctx.authorize_open(Action::CreateChild, Object::IpPool)?;
         check_description(&body.identity.description)?;
+        let created = now();
         let row = IpPool {
             id: Uuid::new_v4(),
             name: body.identity.name.into(),
@@ -98,8 +139,8 @@ impl Nexus {
             ip_version: body.ip_version.into(),
             pool_type: pool_type(body.pool_type),
             assignment: assignment(body.assignment),
-            time_created: now(),
-            time_modified: now(),
+            time_created: created,
+            time_modified: created,
             time_deleted: None,
         };
         self.datastore.pool_create(row).await

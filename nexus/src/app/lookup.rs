@@ -6,8 +6,11 @@
 use super::Nexus;
 use super::authz::{Action, Object};
 use super::context::OpContext;
+use crate::db::image::ImageOwner;
 use crate::db::instance::InstanceAndVmm;
-use db_model::{Disk, ExternalIp, Instance, NetworkInterface, Project, Vpc, VpcSubnet};
+use db_model::{
+    Disk, ExternalIp, Image, Instance, NetworkInterface, Project, Snapshot, Vpc, VpcSubnet,
+};
 use nexus_common::{Error, NameOrId, ResourceType};
 use uuid::Uuid;
 
@@ -140,6 +143,86 @@ impl Nexus {
         let project = self.project_of(opctx, found.project_id).await?;
         let missing = || Error::not_found(ResourceType::Disk, &selector.object);
         opctx.authorize(action, in_project(&project), missing)?;
+        Ok(found)
+    }
+
+    /// A disk by id, or by name in a project whose id is known.
+    pub(super) async fn disk_in(
+        &self,
+        opctx: &OpContext,
+        project_id: Uuid,
+        selector: &NameOrId,
+        action: Action,
+    ) -> Result<Disk, Error> {
+        let found = self.datastore.disk_fetch(Some(project_id), selector.clone()).await?;
+        let project = self.project_of(opctx, found.project_id).await?;
+        let missing = || Error::not_found(ResourceType::Disk, selector);
+        opctx.authorize(action, in_project(&project), missing)?;
+        Ok(found)
+    }
+
+    /// A snapshot, for an actor who may do this to it.
+    pub async fn snapshot(
+        &self,
+        opctx: &OpContext,
+        selector: &Selector,
+        action: Action,
+    ) -> Result<Snapshot, Error> {
+        let parent = match (&selector.object, &selector.project) {
+            (NameOrId::Id(_), None) => None,
+            (NameOrId::Id(_), Some(_)) => {
+                let message = "when providing snapshot as an ID, project should not be specified";
+                return Err(Error::invalid(message));
+            }
+            (NameOrId::Name(_), Some(project)) => {
+                Some(self.parent_project(opctx, project).await?.id)
+            }
+            (NameOrId::Name(_), None) => {
+                let message = "snapshot should either be an ID or project should be specified";
+                return Err(Error::invalid(message));
+            }
+        };
+        opctx.actor()?;
+        let found = self.datastore.snapshot_fetch(parent, selector.object.clone()).await?;
+        let project = self.project_of(opctx, found.project_id).await?;
+        let missing = || Error::not_found(ResourceType::Snapshot, &selector.object);
+        opctx.authorize(action, in_project(&project), missing)?;
+        Ok(found)
+    }
+
+    /// An image, for an actor who may do this to it. A name without a project is that of an image
+    /// of the silo.
+    pub async fn image(
+        &self,
+        opctx: &OpContext,
+        selector: &Selector,
+        action: Action,
+    ) -> Result<Image, Error> {
+        let silo_id = opctx.actor()?.silo_id;
+        let (found, kind) = match (&selector.object, &selector.project) {
+            (NameOrId::Id(id), None) => {
+                (self.datastore.image_fetch(*id).await?, ResourceType::Image)
+            }
+            (NameOrId::Id(_), Some(_)) => {
+                let message = "when providing image as an ID, project should not be specified";
+                return Err(Error::invalid(message));
+            }
+            (NameOrId::Name(name), Some(project)) => {
+                let owner = ImageOwner::Project(self.parent_project(opctx, project).await?.id);
+                let found = self.datastore.image_by_name(owner, name.clone()).await?;
+                (found, ResourceType::ProjectImage)
+            }
+            (NameOrId::Name(name), None) => {
+                let owner = ImageOwner::Silo(silo_id);
+                let found = self.datastore.image_by_name(owner, name.clone()).await?;
+                (found, ResourceType::SiloImage)
+            }
+        };
+        let object = match found.project_id {
+            Some(project_id) => Object::InProject { silo_id: found.silo_id, project_id },
+            None => Object::InSilo { silo_id: found.silo_id },
+        };
+        opctx.authorize(action, object, || Error::not_found(kind, &selector.object))?;
         Ok(found)
     }
 

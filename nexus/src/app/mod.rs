@@ -7,10 +7,14 @@ pub mod authz;
 pub mod context;
 mod device_auth;
 mod disk;
+mod disk_import;
 mod floating_ip;
+mod image;
 mod instance;
 mod instance_create;
+mod instance_disk;
 mod instance_state;
+mod instance_update;
 mod ip_pool;
 mod login;
 mod lookup;
@@ -18,9 +22,13 @@ mod network;
 mod operator;
 mod password;
 mod policy;
+mod port;
 mod project;
+mod quotas;
 mod silo;
 mod sled;
+mod snapshot;
+mod ssh_key;
 mod throttle;
 mod user;
 mod vmm;
@@ -38,8 +46,28 @@ use crate::db::Datastore;
 use crate::sagas::engine::SagaEngine;
 use nexus_common::Error;
 use nexus_common::name::DESCRIPTION_MAX;
-use slog::Logger;
+use slog::{Logger, warn};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Pause before a start tries again to reach the database.
+const DATABASE_RETRY: Duration = Duration::from_millis(500);
+
+/// Does a step of the start, as soon as the database can be reached.
+async fn once_reachable<T>(
+    log: &Logger,
+    step: impl AsyncFn() -> Result<T, Error>,
+) -> Result<T, Error> {
+    loop {
+        match step().await {
+            Err(error @ Error::Unavailable { .. }) => {
+                warn!(log, "waiting for the database"; "error" => %error);
+                tokio::time::sleep(DATABASE_RETRY).await;
+            }
+            done => return done,
+        }
+    }
+}
 
 /// The control plane.
 #[derive(Debug)]
@@ -57,21 +85,25 @@ pub struct Nexus {
 
 impl Nexus {
     /// Connects to the database, whose schema must be this program's, and starts the workers and
-    /// the tasks. Unfinished sagas of an earlier life are resumed.
+    /// the tasks. Unfinished sagas of an earlier life are resumed. While the database cannot be
+    /// reached, this waits.
     pub async fn start(config: Config, log: Logger) -> Result<Arc<Self>, Error> {
         let datastore = Arc::new(Datastore::connect(&config.database, log.clone()).await?);
-        datastore.check_schema().await?;
+        once_reachable(&log, async || datastore.check_schema().await).await?;
         let dataplane = Arc::new(Dataplane::new(&config.dataplane, datastore.clone(), &log)?);
         let v2p = Arc::<Activator>::default();
-        let sagas = SagaEngine::new(
-            config.id,
-            &config.sagas,
-            datastore.clone(),
-            dataplane.clone(),
-            v2p.clone(),
-            &log,
-        )
-        .await?;
+        let engine = async || {
+            SagaEngine::new(
+                config.id,
+                &config.sagas,
+                datastore.clone(),
+                dataplane.clone(),
+                v2p.clone(),
+                &log,
+            )
+            .await
+        };
+        let sagas = once_reachable(&log, engine).await?;
         let background = OnceLock::new();
         let nexus = Arc::new(Nexus {
             config,
@@ -105,6 +137,20 @@ pub(crate) fn check_description(description: &str) -> Result<(), Error> {
     }
     if description.contains('\0') {
         return Err(Error::invalid_value("description", "description may not contain NUL"));
+    }
+    Ok(())
+}
+
+/// Refuses a text of one line that is too long, in characters, or has what is no text.
+pub(crate) fn check_text(label: &str, text: &str, max: usize) -> Result<(), Error> {
+    if text.chars().count() > max {
+        let message = format!("{label} may contain at most {max} characters");
+        return Err(Error::invalid_value(label, message));
+    }
+    // Keys are often pasted with the end of their line.
+    if text.trim_end().chars().any(char::is_control) {
+        let message = format!("{label} may not contain control characters");
+        return Err(Error::invalid_value(label, message));
     }
     Ok(())
 }

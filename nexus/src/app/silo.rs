@@ -1,10 +1,11 @@
 //! Silos: tenants that know nothing of each other.
 
 use super::authz::{Action, Object};
+use super::quotas::check_cpus;
 use super::{Nexus, OpContext, check_description};
 use crate::db::ip_pool::PoolFilter;
 use crate::db::now;
-use db_model::{IpPool, Silo};
+use db_model::{IpPool, Silo, SiloQuotas};
 use nexus_api::types::{SiloAuthSettingsUpdate, SiloCreate, SiloIdentityMode};
 use nexus_common::{Error, NameOrId, PageBy, ResourceType};
 use uuid::Uuid;
@@ -25,9 +26,7 @@ fn check(body: &SiloCreate) -> Result<(), Error> {
         let message = "certificates of silos are not supported; give an empty list";
         return Err(Error::invalid_value("tls_certificates", message));
     }
-    if body.quotas.cpus < 0 {
-        return Err(Error::invalid_value("cpus", "a quota must not be negative"));
-    }
+    check_cpus(body.quotas.cpus)?;
     if let Some(name) = &body.admin_group_name {
         let length = name.chars().count();
         if length == 0 || length > GROUP_NAME_MAX || name.contains('\0') {
@@ -72,9 +71,17 @@ impl Nexus {
             opctx.authorize_open(Action::Modify, Object::Fleet)?;
         }
         check(&body)?;
-        let created = now();
+        let (id, created) = (Uuid::new_v4(), now());
+        let quotas = SiloQuotas {
+            silo_id: id,
+            cpus: body.quotas.cpus,
+            memory: body.quotas.memory.to_stored(),
+            storage: body.quotas.storage.to_stored(),
+            time_created: created,
+            time_modified: created,
+        };
         let row = Silo {
-            id: Uuid::new_v4(),
+            id,
             name: body.identity.name.into(),
             description: body.identity.description,
             time_created: created,
@@ -86,7 +93,7 @@ impl Nexus {
                 .map_err(Error::internal)?,
             device_token_max_ttl_seconds: None,
         };
-        self.datastore.silo_create(row).await
+        self.datastore.silo_create(row, quotas).await
     }
 
     /// Deletes a silo that has no projects.

@@ -8,6 +8,7 @@ mod instance_watcher;
 mod lease;
 mod nat_collector;
 mod nat_reconciler;
+mod port_reconciler;
 mod saga_collector;
 mod saga_recovery;
 mod status;
@@ -74,6 +75,7 @@ impl Driver {
         driver.add(nat_collector::NatCollector, None);
         driver.add(credential_collector::CredentialCollector, None);
         driver.add(v2p_manager::V2pManager, Some(v2p));
+        driver.add(port_reconciler::PortReconciler::default(), None);
         driver.add(instance_updater::InstanceUpdater, None);
         driver.add(instance_watcher::InstanceWatcher, None);
         driver

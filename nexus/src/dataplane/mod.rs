@@ -6,12 +6,14 @@
 
 pub mod dpd;
 pub mod nat;
+pub mod port;
 pub mod sled;
 pub mod v2p;
 pub mod vmm_spec;
 
 use crate::config::DataplaneConfig;
 use crate::db::Datastore;
+use crate::turns::Turns;
 use nat::SwitchWorker;
 use nexus_common::Error;
 use sled::SledAgents;
@@ -19,12 +21,15 @@ use slog::{Logger, o, warn};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use uuid::Uuid;
 
 /// The switches and the sleds.
 #[derive(Debug)]
 pub struct Dataplane {
     switches: Vec<Arc<SwitchWorker>>,
     pub sleds: SledAgents,
+    /// Keeps those apart, within this process, who add addresses to a VMM's port or remove them.
+    pub port_turns: Turns<Uuid>,
     wait: Duration,
     log: Logger,
 }
@@ -45,6 +50,7 @@ impl Dataplane {
         Ok(Dataplane {
             switches,
             sleds: SledAgents::new(config, datastore),
+            port_turns: Turns::default(),
             wait: Duration::from_millis(config.request_timeout_ms),
             log,
         })

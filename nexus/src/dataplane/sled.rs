@@ -3,7 +3,7 @@
 use crate::config::DataplaneConfig;
 use crate::db::Datastore;
 use crate::db::vmm::{MigrationReport, VmmReport};
-use db_model::{ExternalIp, IpKind, MigrationState, Sled, VmmState};
+use db_model::{IpKind, MigrationState, Sled, VmmState};
 use nexus_common::{Error, MacAddr, Vni};
 use nexus_internal_api::types as api;
 use sled_agent_client::{Timeouts, types};
@@ -146,10 +146,10 @@ pub struct SledAgent {
     client: sled_agent_client::Client,
 }
 
-fn external_ip_body(ip: &ExternalIp) -> Option<types::InstanceExternalIpBody> {
-    match ip.kind {
-        IpKind::Ephemeral => Some(types::InstanceExternalIpBody::Ephemeral(ip.ip.0)),
-        IpKind::Floating => Some(types::InstanceExternalIpBody::Floating(ip.ip.0)),
+fn external_ip_body(kind: IpKind, ip: IpAddr) -> Option<types::InstanceExternalIpBody> {
+    match kind {
+        IpKind::Ephemeral => Some(types::InstanceExternalIpBody::Ephemeral(ip)),
+        IpKind::Floating => Some(types::InstanceExternalIpBody::Floating(ip)),
         IpKind::Snat => None,
     }
 }
@@ -201,16 +201,26 @@ impl SledAgent {
     }
 
     /// Lets a VMM's port take and send packets for an external address.
-    pub async fn add_external_ip(&self, vmm_id: Uuid, ip: &ExternalIp) -> Result<(), SledError> {
-        if let Some(body) = external_ip_body(ip) {
+    pub async fn add_external_ip(
+        &self,
+        vmm_id: Uuid,
+        kind: IpKind,
+        ip: IpAddr,
+    ) -> Result<(), SledError> {
+        if let Some(body) = external_ip_body(kind, ip) {
             self.client.vmm_put_external_ip(&vmm_id, &body).await?;
         }
         Ok(())
     }
 
     /// Takes an external address off a VMM's port.
-    pub async fn remove_external_ip(&self, vmm_id: Uuid, ip: &ExternalIp) -> Result<(), SledError> {
-        if let Some(body) = external_ip_body(ip) {
+    pub async fn remove_external_ip(
+        &self,
+        vmm_id: Uuid,
+        kind: IpKind,
+        ip: IpAddr,
+    ) -> Result<(), SledError> {
+        if let Some(body) = external_ip_body(kind, ip) {
             self.client.vmm_delete_external_ip(&vmm_id, &body).await?;
         }
         Ok(())

@@ -16,6 +16,7 @@
 use super::Datastore;
 use super::error::TxResult;
 use super::network::lowest_gap;
+use crate::turns::Turns;
 use db_model::schema::{
     external_ip, ip_pool, ip_pool_free_address, ip_pool_range, ip_pool_silo, ip_pool_snat_address,
 };
@@ -23,9 +24,7 @@ use db_model::{FreeAddress, Ip, IpPool, IpPoolRange, IpVersion, PoolType, SnatAd
 use diesel::prelude::*;
 use nexus_common::address::{SNAT_BLOCKS, SNAT_PORTS, next_ip, snat_block};
 use nexus_common::{Error, NameOrId, ResourceType};
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 use uuid::Uuid;
 
 /// Which pool an automatic address comes from.
@@ -413,30 +412,9 @@ pub(super) fn block_ports(block: u16) -> (i32, i32) {
     (first.into(), last.into())
 }
 
-type Queue = Arc<tokio::sync::Mutex<()>>;
-
-/// A queue for each pool in use, within this process. Callers that wait for the same pool anyway
-/// wait here, rather than conflict in the database and run again; nothing depends on it.
-#[derive(Default)]
-pub(super) struct PoolQueues {
-    queues: Mutex<HashMap<(Uuid, PoolRequest), Queue>>,
-}
-
-/// Queues that nobody waits in are dropped once there are so many.
-const IDLE_QUEUES: usize = 1024;
-
-impl PoolQueues {
-    async fn wait(&self, silo_id: Uuid, request: &PoolRequest) -> tokio::sync::OwnedMutexGuard<()> {
-        let queue = {
-            let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-            if queues.len() >= IDLE_QUEUES {
-                queues.retain(|_, queue| Arc::strong_count(queue) > 1);
-            }
-            queues.entry((silo_id, request.clone())).or_default().clone()
-        };
-        queue.lock_owned().await
-    }
-}
+/// A turn for each pool in use. Callers that wait for the same pool anyway wait here, rather than
+/// conflict in the database and run again.
+pub(super) type PoolTurns = Turns<(Uuid, PoolRequest)>;
 
 impl Datastore {
     /// Waits for this process's turn to allocate from a pool.
@@ -445,6 +423,6 @@ impl Datastore {
         silo_id: Uuid,
         request: &PoolRequest,
     ) -> tokio::sync::OwnedMutexGuard<()> {
-        self.pool_queues.wait(silo_id, request).await
+        self.pool_turns.wait((silo_id, request.clone())).await
     }
 }

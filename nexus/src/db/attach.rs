@@ -13,6 +13,8 @@ use super::external_ip::{
 use super::instance::live_instance;
 use super::nat::{ensure_entry, nat_target, remove_entries_of_ip};
 use super::network::{has_version, primary_nic};
+use super::port::{note_change, note_change_on_instance};
+use super::saga::{SagaRef, fence};
 use super::{Datastore, now};
 use db_model::schema::{external_ip, nat_entry, vmm};
 use db_model::{ExternalIp, Instance, InstanceState, IpKind, IpState, IpVersion, Vmm, VmmState};
@@ -178,31 +180,31 @@ impl Datastore {
     /// Takes a floating IP for an instance: `detached → attaching`, by this saga.
     pub async fn begin_attach_floating(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         ip_id: Uuid,
         instance_id: Uuid,
     ) -> Result<Begun, Error> {
         self.transaction("begin attach of floating ip", move |conn| {
+            fence(conn, saga)?;
             let ip = floating_ip_by(conn, None, &ip_id.into())?;
             let instance = live_instance(conn, instance_id)?;
             if ip.project_id != instance.project_id {
                 let message = "floating IP must be in the same project as the instance";
                 return Err(Error::invalid(message).into());
             }
-            let ours = ip.saga_id == Some(saga_id) && ip.instance_id == Some(instance_id);
-            let ip = match ip.state {
+            let ours = ip.saga_id == Some(saga.id) && ip.instance_id == Some(instance_id);
+            match ip.state {
                 IpState::Attached if ip.instance_id == Some(instance_id) => {
-                    return Ok(Begun::AlreadySo(Box::new(ip)));
+                    Ok(Begun::AlreadySo(Box::new(ip)))
                 }
-                IpState::Attaching if ours => ip,
+                IpState::Attaching if ours => again(conn, &instance, ip),
                 IpState::Detached => {
-                    changeable(conn, &instance, "attach", IpKind::Floating)?;
-                    start_attaching(conn, &ip, instance_id, saga_id)?
+                    let location = changeable(conn, &instance, "attach", IpKind::Floating)?;
+                    let ip = start_attaching(conn, &ip, instance_id, saga.id)?;
+                    moving(conn, ip, instance_id, location)
                 }
-                _ => return Err(not_detached(&ip, instance_id).into()),
-            };
-            let location = changeable(conn, &instance, "attach", IpKind::Floating)?;
-            Ok(Begun::Moving { ip: Box::new(ip), instance_id, location })
+                _ => Err(not_detached(&ip, instance_id).into()),
+            }
         })
         .await
     }
@@ -212,7 +214,7 @@ impl Datastore {
     /// instance has already is the answer, whatever pool it is from.
     pub async fn begin_attach_ephemeral(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         ip_id: Uuid,
         instance_id: Uuid,
         pool: PoolRequest,
@@ -220,13 +222,13 @@ impl Datastore {
         let silo_id = self.instance_by_id(instance_id).await?.silo_id;
         let _turn = self.pool_turn(silo_id, &pool).await;
         self.transaction("begin attach of ephemeral ip", move |conn| {
+            fence(conn, saga)?;
             let instance = live_instance(conn, instance_id)?;
             let kind = IpKind::Ephemeral;
             if let Some(ip) = fetch(conn, ip_id)?
-                && ip.saga_id == Some(saga_id)
+                && ip.saga_id == Some(saga.id)
             {
-                let location = changeable(conn, &instance, "attach", kind)?;
-                return Ok(Begun::Moving { ip: Box::new(ip), instance_id, location });
+                return again(conn, &instance, ip);
             }
             let pool = match resolve_pool(conn, instance.silo_id, &pool) {
                 Ok(pool) => pool,
@@ -240,27 +242,39 @@ impl Datastore {
             let ip = allocate_ephemeral(conn, pool.id, |address| ExternalIp {
                 state: IpState::Attaching,
                 instance_id: Some(instance_id),
-                saga_id: Some(saga_id),
+                saga_id: Some(saga.id),
                 ..whole_address_row(ip_id, kind, instance.silo_id, instance.project_id, address)
             })?;
-            Ok(Begun::Moving { ip: Box::new(ip), instance_id, location })
+            moving(conn, ip, instance_id, location)
         })
         .await
     }
 
-    /// Puts a floating IP back, or releases an ephemeral one, that this saga was attaching.
-    pub async fn undo_begin_attach(&self, saga_id: Uuid, ip_id: Uuid) -> Result<(), Error> {
-        self.transaction("undo begin attach", move |conn| {
-            let Some(ip) = fetch(conn, ip_id)? else { return Ok(()) };
-            if ip.state != IpState::Attaching || ip.saga_id != Some(saga_id) {
-                return Ok(());
+    /// Puts a floating IP back, or releases an ephemeral one, that this saga was attaching, with
+    /// any NAT entry that the saga wrote without coming to record it. Returns the addresses of
+    /// removed entries.
+    pub async fn undo_begin_attach(
+        &self,
+        saga: SagaRef,
+        ip_id: Uuid,
+    ) -> Result<Vec<IpAddr>, Error> {
+        self.nat_transaction("undo begin attach", move |conn| {
+            fence(conn, saga)?;
+            let Some(ip) = fetch(conn, ip_id)? else { return Ok(Vec::new()) };
+            if ip.state != IpState::Attaching || ip.saga_id != Some(saga.id) {
+                return Ok(Vec::new());
+            }
+            let addresses = remove_entries_of_ip(conn, ip_id)?;
+            if let Some(instance_id) = ip.instance_id {
+                note_change_on_instance(conn, instance_id, &ip)?;
             }
             if ip.kind == IpKind::Ephemeral {
-                return Ok(release(conn, &ip)?);
+                release(conn, &ip)?;
+            } else {
+                let from = (IpState::Attaching, Some(saga.id));
+                transition(conn, ip_id, from, (IpState::Detached, None), None)?;
             }
-            let from = (IpState::Attaching, Some(saga_id));
-            transition(conn, ip_id, from, (IpState::Detached, None), None)?;
-            Ok(())
+            Ok(addresses)
         })
         .await
     }
@@ -269,12 +283,13 @@ impl Datastore {
     /// because the instance was deleted meanwhile.
     pub async fn complete_attach(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         ip_id: Uuid,
         instance_id: Uuid,
     ) -> Result<ExternalIp, Error> {
         self.transaction("complete attach", move |conn| {
-            let from = (IpState::Attaching, Some(saga_id));
+            fence(conn, saga)?;
+            let from = (IpState::Attaching, Some(saga.id));
             let to = (IpState::Attached, None);
             transition(conn, ip_id, from, to, Some(instance_id))?;
             match fetch(conn, ip_id)? {
@@ -293,11 +308,12 @@ impl Datastore {
     /// Begins to take a floating IP off an instance: `attached → detaching`, by this saga.
     pub async fn begin_detach_floating(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         ip_id: Uuid,
         instance_id: Uuid,
     ) -> Result<Begun, Error> {
         self.transaction("begin detach of floating ip", move |conn| {
+            fence(conn, saga)?;
             let ip = floating_ip_by(conn, None, &ip_id.into())?;
             if ip.state == IpState::Detached {
                 return Ok(Begun::AlreadySo(Box::new(ip)));
@@ -306,7 +322,7 @@ impl Datastore {
                 let message = "floating IP is not attached to the target instance";
                 return Err(Error::invalid(message).into());
             }
-            begin_detach(conn, saga_id, ip, instance_id)
+            begin_detach(conn, saga.id, ip, instance_id)
         })
         .await
     }
@@ -314,15 +330,16 @@ impl Datastore {
     /// Begins to take the instance's ephemeral IP of this version, or its only one, off it.
     pub async fn begin_detach_ephemeral(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         instance_id: Uuid,
         version: Option<IpVersion>,
     ) -> Result<Begun, Error> {
         self.transaction("begin detach of ephemeral ip", move |conn| {
+            fence(conn, saga)?;
             let mut found = ephemeral_of(conn, instance_id, version)?;
-            if let Some(ours) = found.iter().position(|ip| ip.saga_id == Some(saga_id)) {
+            if let Some(ours) = found.iter().position(|ip| ip.saga_id == Some(saga.id)) {
                 let ip = found.swap_remove(ours);
-                return begin_detach(conn, saga_id, ip, instance_id);
+                return begin_detach(conn, saga.id, ip, instance_id);
             }
             if found.len() > 1 {
                 let message = "instance has two ephemeral IPs; specify ip_version to select which \
@@ -333,17 +350,21 @@ impl Datastore {
                 let message = "instance does not have an ephemeral IP attached";
                 return Err(Error::invalid(message).into());
             };
-            begin_detach(conn, saga_id, ip, instance_id)
+            begin_detach(conn, saga.id, ip, instance_id)
         })
         .await
     }
 
     /// Leaves an address attached that this saga was detaching.
-    pub async fn undo_begin_detach(&self, saga_id: Uuid, ip_id: Uuid) -> Result<(), Error> {
+    pub async fn undo_begin_detach(&self, saga: SagaRef, ip_id: Uuid) -> Result<(), Error> {
         self.transaction("undo begin detach", move |conn| {
+            fence(conn, saga)?;
             let Some(ip) = fetch(conn, ip_id)? else { return Ok(()) };
-            let from = (IpState::Detaching, Some(saga_id));
-            transition(conn, ip_id, from, (IpState::Attached, None), ip.instance_id)?;
+            let from = (IpState::Detaching, Some(saga.id));
+            let left = transition(conn, ip_id, from, (IpState::Attached, None), ip.instance_id)?;
+            if let (true, Some(instance_id)) = (left, ip.instance_id) {
+                note_change_on_instance(conn, instance_id, &ip)?;
+            }
             Ok(())
         })
         .await
@@ -351,16 +372,20 @@ impl Datastore {
 
     /// Ends a detach: `detaching → detached`, and an ephemeral address is released. If the
     /// address is no longer this saga's, the instance's deletion has detached it.
-    pub async fn complete_detach(&self, saga_id: Uuid, ip_id: Uuid) -> Result<(), Error> {
+    pub async fn complete_detach(&self, saga: SagaRef, ip_id: Uuid) -> Result<(), Error> {
         self.transaction("complete detach", move |conn| {
+            fence(conn, saga)?;
             let Some(ip) = fetch(conn, ip_id)? else { return Ok(()) };
-            if ip.state != IpState::Detaching || ip.saga_id != Some(saga_id) {
+            if ip.state != IpState::Detaching || ip.saga_id != Some(saga.id) {
                 return Ok(());
+            }
+            if let Some(instance_id) = ip.instance_id {
+                note_change_on_instance(conn, instance_id, &ip)?;
             }
             if ip.kind == IpKind::Ephemeral {
                 return Ok(release(conn, &ip)?);
             }
-            let from = (IpState::Detaching, Some(saga_id));
+            let from = (IpState::Detaching, Some(saga.id));
             transition(conn, ip_id, from, (IpState::Detached, None), None)?;
             Ok(())
         })
@@ -371,13 +396,14 @@ impl Datastore {
     /// runs where it did. Returns the entry's id, if one is due.
     pub async fn nat_add(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         ip_id: Uuid,
         instance_id: Uuid,
         location: Location,
     ) -> Result<Option<Uuid>, Error> {
         self.nat_transaction("add nat entry", move |conn| {
-            let Some(ip) = fetch(conn, ip_id)?.filter(|ip| ip.saga_id == Some(saga_id)) else {
+            fence(conn, saga)?;
+            let Some(ip) = fetch(conn, ip_id)?.filter(|ip| ip.saga_id == Some(saga.id)) else {
                 return Err(Error::not_found(ResourceType::Instance, instance_id).into());
             };
             let instance = live_instance(conn, instance_id)?;
@@ -393,8 +419,13 @@ impl Datastore {
     }
 
     /// Removes one NAT entry, if it is live. Returns its address.
-    pub async fn nat_remove_entry(&self, entry_id: Uuid) -> Result<Option<IpAddr>, Error> {
+    pub async fn nat_remove_entry(
+        &self,
+        saga: SagaRef,
+        entry_id: Uuid,
+    ) -> Result<Option<IpAddr>, Error> {
         self.nat_transaction("remove nat entry", move |conn| {
+            fence(conn, saga)?;
             let address: Option<db_model::Ip> = nat_entry::table
                 .filter(nat_entry::id.eq(entry_id))
                 .select(nat_entry::external_address)
@@ -408,9 +439,10 @@ impl Datastore {
 
     /// Removes the NAT entries of an address that this saga is detaching; none, if the address is
     /// no longer the saga's.
-    pub async fn nat_remove_ip(&self, saga_id: Uuid, ip_id: Uuid) -> Result<Vec<IpAddr>, Error> {
+    pub async fn nat_remove_ip(&self, saga: SagaRef, ip_id: Uuid) -> Result<Vec<IpAddr>, Error> {
         self.nat_transaction("remove nat entries of ip", move |conn| {
-            if fetch(conn, ip_id)?.is_none_or(|ip| ip.saga_id != Some(saga_id)) {
+            fence(conn, saga)?;
+            if fetch(conn, ip_id)?.is_none_or(|ip| ip.saga_id != Some(saga.id)) {
                 return Ok(Vec::new());
             }
             Ok(remove_entries_of_ip(conn, ip_id)?)
@@ -483,7 +515,28 @@ fn begin_detach(
         }
     };
     let location = running_location(conn, &instance)?;
+    moving(conn, ip, instance_id, location)
+}
+
+/// The address is in the saga's hands; if there is a port, it is about to change.
+fn moving(
+    conn: &mut PgConnection,
+    ip: ExternalIp,
+    instance_id: Uuid,
+    location: Option<Location>,
+) -> TxResult<Begun> {
+    if let Some(location) = location {
+        note_change(conn, location.vmm_id, &ip)?;
+    }
     Ok(Begun::Moving { ip: Box::new(ip), instance_id, location })
+}
+
+/// The second run of a begin that was done but not recorded. It must not fail, whatever has become
+/// of the instance: the saga would be undone as if it had not begun. If the instance cannot take
+/// addresses now, a later node finds out.
+fn again(conn: &mut PgConnection, instance: &Instance, ip: ExternalIp) -> TxResult<Begun> {
+    let location = running_location(conn, instance)?;
+    moving(conn, ip, instance.id, location)
 }
 
 /// Where the instance's VMM is, whatever its state: a port may be there to take the address off.

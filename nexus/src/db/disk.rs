@@ -1,19 +1,20 @@
-//! Disks.
+//! Disks: what they are made from, and the import of what is to be on them.
 
 use super::error::{TxResult, taken};
+use super::image::live_image;
 use super::paging::page_by;
 use super::project::live_project;
+use super::quotas::check_storage;
+use super::snapshot::{insert_snapshot, live_snapshot};
 use super::{Datastore, now};
 use db_model::schema::disk;
-use db_model::{Disk, DiskState};
+use db_model::{Disk, DiskState, DiskType, Project, Snapshot};
 use diesel::prelude::*;
 use nexus_common::{Error, NameOrId, PageBy, ResourceType};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The most disks of an instance.
-pub const MAX_DISKS: usize = 12;
-
-fn disk_by(
+pub(super) fn disk_by(
     conn: &mut PgConnection,
     project_id: Option<Uuid>,
     selector: &NameOrId,
@@ -33,107 +34,134 @@ fn disk_by(
     Ok(found.ok_or_else(|| Error::not_found(ResourceType::Disk, selector))?)
 }
 
-fn insert_disk(conn: &mut PgConnection, row: &Disk) -> TxResult<()> {
-    diesel::insert_into(disk::table).values(row).execute(conn).map_err(taken(
-        "disk_name",
-        ResourceType::Disk,
-        &row.name,
-    ))?;
-    Ok(())
-}
-
-/// A disk of a new instance.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub enum InstanceDisk {
-    /// One that is there, by its name in the project.
-    Attach(nexus_common::Name),
-    /// One that is made with the instance.
-    Create(NewDisk),
-}
-
 /// A disk to be made.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewDisk {
     pub id: Uuid,
     pub name: String,
     pub description: String,
+    /// Bytes.
     pub size: i64,
-    pub block_size: i32,
-    pub disk_type: db_model::DiskType,
+    pub disk_type: DiskType,
+    pub content: DiskContent,
 }
 
-impl NewDisk {
-    /// The row of a disk that is not attached.
-    pub fn into_row(self, project_id: Uuid) -> Disk {
-        Disk {
-            id: self.id,
-            project_id,
-            name: self.name,
-            description: self.description,
-            size: self.size,
-            block_size: self.block_size,
-            disk_type: self.disk_type,
-            state: DiskState::Detached,
-            instance_id: None,
-            slot: None,
-            time_created: now(),
-            time_modified: now(),
-            time_deleted: None,
-        }
-    }
+/// What is on a new disk.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum DiskContent {
+    /// Nothing, in blocks of so many bytes.
+    Blank { block_size: i32 },
+    /// What a client will write to it, in blocks of so many bytes.
+    Import { block_size: i32 },
+    /// What is in the image.
+    Image { id: Uuid, read_only: bool },
+    /// What is in the snapshot.
+    Snapshot { id: Uuid, read_only: bool },
 }
 
-/// Makes or finds the disks of a new instance, and attaches them to it, in order.
-pub(super) fn attach_disks(
+/// The place of a disk at an instance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub instance_id: Uuid,
+    pub slot: i16,
+}
+
+/// The row of a disk of the project, as what it is made from shapes it.
+fn new_row(
     conn: &mut PgConnection,
-    project_id: Uuid,
-    instance_id: Uuid,
-    disks: &[InstanceDisk],
-) -> TxResult<Vec<Uuid>> {
-    let mut ids = Vec::new();
-    for (slot, wanted) in disks.iter().enumerate() {
-        let id = match wanted {
-            InstanceDisk::Attach(name) => {
-                let found = disk_by(conn, Some(project_id), &name.clone().into())?;
-                if found.state != DiskState::Detached {
-                    return Err(Error::invalid(format!(
-                        "cannot attach disk \"{name}\": disk is attached to another instance"
-                    ))
-                    .into());
-                }
-                found.id
+    project: &Project,
+    new: &NewDisk,
+    place: Option<Place>,
+) -> TxResult<Disk> {
+    let created = now();
+    let attached = |_: Place| DiskState::Attached;
+    let row = Disk {
+        id: new.id,
+        project_id: project.id,
+        name: new.name.clone(),
+        description: new.description.clone(),
+        size: new.size,
+        block_size: 0,
+        disk_type: new.disk_type,
+        image_id: None,
+        snapshot_id: None,
+        read_only: false,
+        state: place.map_or(DiskState::Detached, attached),
+        instance_id: place.map(|place| place.instance_id),
+        slot: place.map(|place| place.slot),
+        time_created: created,
+        time_modified: created,
+        time_deleted: None,
+    };
+    Ok(match new.content {
+        DiskContent::Blank { block_size } => Disk { block_size, ..row },
+        DiskContent::Import { block_size } => match place {
+            Some(_) => return Err(not_attachable(&new.name, DiskState::ImportReady).into()),
+            None => Disk { block_size, state: DiskState::ImportReady, ..row },
+        },
+        DiskContent::Image { id, read_only } => {
+            let image = live_image(conn, id)?;
+            if image.silo_id != project.silo_id {
+                return Err(Error::not_found(ResourceType::Image, id).into());
             }
-            InstanceDisk::Create(new) => {
-                insert_disk(conn, &new.clone().into_row(project_id))?;
-                new.id
+            if image.project_id.is_some_and(|of| of != project.id) {
+                return Err(Error::invalid("image does not belong to this project").into());
             }
-        };
-        diesel::update(disk::table.filter(disk::id.eq(id)))
-            .set((
-                disk::state.eq(DiskState::Attached),
-                disk::instance_id.eq(Some(instance_id)),
-                disk::slot.eq(Some(slot as i16)),
-                disk::time_modified.eq(now()),
-            ))
-            .execute(conn)?;
-        ids.push(id);
-    }
-    Ok(ids)
+            check_source("image", new.size, image.size, read_only)?;
+            Disk { block_size: image.block_size, image_id: Some(id), read_only, ..row }
+        }
+        DiskContent::Snapshot { id, read_only } => {
+            let snapshot = live_snapshot(conn, id)?;
+            if snapshot.project_id != project.id {
+                return Err(Error::invalid("snapshot does not belong to this project").into());
+            }
+            check_source("snapshot", new.size, snapshot.size, read_only)?;
+            Disk { block_size: snapshot.block_size, snapshot_id: Some(id), read_only, ..row }
+        }
+    })
 }
 
-/// Detaches the disks of an instance that is being deleted.
-pub(super) fn detach_all_disks(conn: &mut PgConnection, instance_id: Uuid) -> QueryResult<()> {
-    diesel::update(
-        disk::table.filter(disk::instance_id.eq(instance_id)).filter(disk::time_deleted.is_null()),
-    )
-    .set((
-        disk::state.eq(DiskState::Detached),
-        disk::instance_id.eq(None::<Uuid>),
-        disk::slot.eq(None::<i16>),
-        disk::time_modified.eq(now()),
-    ))
-    .execute(conn)?;
+/// Refuses a size that does not fit what the disk is made from.
+fn check_source(kind: &str, size: i64, source: i64, read_only: bool) -> Result<(), Error> {
+    if read_only && size != source {
+        return Err(Error::invalid(format!(
+            "read-only disk size {size} must be equal to source {kind} size {source}"
+        )));
+    }
+    if size < source {
+        return Err(Error::invalid(format!(
+            "disk size {size} must be greater than or equal to {kind} size {source}"
+        )));
+    }
     Ok(())
+}
+
+/// Makes a disk of the project, attached from the beginning if it has a place, if the silo has
+/// room for it.
+pub(super) fn insert_disk(
+    conn: &mut PgConnection,
+    project: &Project,
+    new: &NewDisk,
+    place: Option<Place>,
+) -> TxResult<Disk> {
+    let row = new_row(conn, project, new, place)?;
+    check_storage(conn, project.silo_id, row.size)?;
+    diesel::insert_into(disk::table).values(&row).execute(conn).map_err(taken(
+        "disk_name",
+        ResourceType::Disk,
+        &row.name,
+    ))?;
+    Ok(row)
+}
+
+/// The refusal of a disk that is not detached.
+pub(super) fn not_attachable(name: &str, state: DiskState) -> Error {
+    Error::invalid(match state {
+        DiskState::Attached => {
+            format!("cannot attach disk \"{name}\": disk is attached to another instance")
+        }
+        other => format!("cannot attach disk \"{name}\": invalid state {other}"),
+    })
 }
 
 impl Datastore {
@@ -156,11 +184,10 @@ impl Datastore {
     }
 
     /// Makes a disk.
-    pub async fn disk_create(&self, row: Disk) -> Result<Disk, Error> {
+    pub async fn disk_create(&self, project_id: Uuid, new: NewDisk) -> Result<Disk, Error> {
         self.transaction("create disk", move |conn| {
-            live_project(conn, row.project_id)?;
-            insert_disk(conn, &row)?;
-            Ok(row.clone())
+            let project = live_project(conn, project_id)?;
+            insert_disk(conn, &project, &new, None)
         })
         .await
     }
@@ -179,6 +206,56 @@ impl Datastore {
             diesel::update(disk::table.filter(disk::id.eq(id)))
                 .set(disk::time_deleted.eq(Some(now())))
                 .execute(conn)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes a disk from one state of its import to another.
+    pub async fn disk_import_step(
+        &self,
+        id: Uuid,
+        from: DiskState,
+        to: DiskState,
+    ) -> Result<(), Error> {
+        self.transaction("step of disk import", move |conn| {
+            let found = disk_by(conn, None, &id.into())?;
+            if found.state != from {
+                let message = format!("cannot set disk in state {} to {to}", found.state);
+                return Err(Error::invalid(message).into());
+            }
+            diesel::update(disk::table.filter(disk::id.eq(id)))
+                .set((disk::state.eq(to), disk::time_modified.eq(now())))
+                .execute(conn)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Ends the import of a disk's content: it is detached then. Makes a snapshot of it, if one is
+    /// given, as that describes it; the disk's own size and project are filled in.
+    pub async fn disk_finalize_import(
+        &self,
+        id: Uuid,
+        snapshot: Option<Snapshot>,
+    ) -> Result<(), Error> {
+        self.transaction("finalize disk import", move |conn| {
+            let found = disk_by(conn, None, &id.into())?;
+            if found.state != DiskState::ImportReady {
+                return Err(Error::invalid(format!(
+                    "cannot finalize disk in state {}: only disks in state {} can be finalized",
+                    found.state,
+                    DiskState::ImportReady
+                ))
+                .into());
+            }
+            diesel::update(disk::table.filter(disk::id.eq(id)))
+                .set((disk::state.eq(DiskState::Detached), disk::time_modified.eq(now())))
+                .execute(conn)?;
+            if let Some(snapshot) = &snapshot {
+                let project = live_project(conn, found.project_id)?;
+                insert_snapshot(conn, &project, snapshot)?;
+            }
             Ok(())
         })
         .await

@@ -68,11 +68,11 @@ pub fn judge(error: &DieselError) -> Verdict {
         }
         DieselError::DatabaseError(DatabaseErrorKind::ClosedConnection, _)
         | DieselError::BrokenTransactionManager => Verdict::Lost,
-        DieselError::DatabaseError(DatabaseErrorKind::Unknown, info)
-            if is_connection_loss(info.message()) =>
-        {
-            Verdict::Lost
-        }
+        // The second kind is that of a statement that never left this process.
+        DieselError::DatabaseError(
+            DatabaseErrorKind::Unknown | DatabaseErrorKind::UnableToSendCommand,
+            info,
+        ) if is_connection_loss(info.message()) => Verdict::Lost,
         _ => Verdict::Failed,
     }
 }

@@ -40,6 +40,7 @@ pub(super) fn whole_address_row(
     project_id: Uuid,
     address: Taken,
 ) -> ExternalIp {
+    let created = now();
     ExternalIp {
         id,
         kind,
@@ -56,8 +57,8 @@ pub(super) fn whole_address_row(
         state: IpState::Detached,
         instance_id: None,
         saga_id: None,
-        time_created: now(),
-        time_modified: now(),
+        time_created: created,
+        time_modified: created,
         time_deleted: None,
     }
 }

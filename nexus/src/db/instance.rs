@@ -2,15 +2,20 @@
 
 use super::address::{PoolRequest, resolve_pool};
 use super::attach::{Location, check_room, start_attaching};
-use super::disk::{InstanceDisk, attach_disks, detach_all_disks};
+use super::disk::disk_by;
 use super::error::{TxError, TxResult, taken};
 use super::external_ip::{
     allocate_ephemeral, allocate_snat, floating_ip_by, ips_of_instance, release, whole_address_row,
 };
+use super::instance_disk::{InstanceDisk, attach_disks, detach_all_disks};
 use super::nat::{ensure_entries_of_instance, remove_entries_of_instance};
 use super::network::{NicRequest, insert_nics};
 use super::paging::page;
+use super::port::note_all;
 use super::project::live_project;
+use super::quotas::check_compute;
+use super::saga::{SagaRef, fence};
+use super::ssh_key::{SshKeyRequest, assign_keys, forget_keys};
 use super::vmm::{delete_vmm, insert_vmm};
 use super::{Datastore, now};
 use db_model::schema::{external_ip, instance, migration, network_interface, vmm};
@@ -41,6 +46,18 @@ pub struct NewInstance {
     /// The boot disk first, if there is one.
     pub disks: Vec<InstanceDisk>,
     pub has_boot_disk: bool,
+    pub ssh_keys: SshKeyRequest,
+}
+
+/// What an instance is to be afterwards.
+#[derive(Clone, Debug)]
+pub struct InstanceUpdate {
+    pub ncpus: i32,
+    /// Bytes.
+    pub memory: i64,
+    pub boot_disk_id: Option<Uuid>,
+    pub auto_restart_policy: Option<String>,
+    pub cpu_platform: Option<String>,
 }
 
 /// An instance and the VMM that is its active one.
@@ -144,12 +161,13 @@ impl Datastore {
     /// with the same row finds it done.
     pub async fn instance_create(
         &self,
+        saga: SagaRef,
         new: NewInstance,
-        saga_id: Uuid,
     ) -> Result<Instance, Error> {
         let snat = PoolRequest::Default(Some(IpVersion::V4));
         let _turn = self.pool_turn(new.row.silo_id, &snat).await;
         self.transaction("create instance", move |conn| {
+            fence(conn, saga)?;
             let again = instance::table
                 .filter(instance::id.eq(new.row.id))
                 .select(Instance::as_select())
@@ -158,7 +176,7 @@ impl Datastore {
             if let Some(again) = again {
                 return Ok(again);
             }
-            live_project(conn, new.row.project_id)?;
+            let project = live_project(conn, new.row.project_id)?;
             let row = Instance { boot_disk_id: None, ..new.row.clone() };
             diesel::insert_into(instance::table).values(&row).execute(conn).map_err(taken(
                 "instance_name",
@@ -166,9 +184,10 @@ impl Datastore {
                 &row.name,
             ))?;
             insert_nics(conn, row.project_id, row.id, &new.nics)?;
-            create_external_ips(conn, &new, saga_id)?;
+            create_external_ips(conn, &new, saga.id)?;
             ensure_snat(conn, &row)?;
-            let disks = attach_disks(conn, row.project_id, row.id, &new.disks)?;
+            let disks = attach_disks(conn, &project, row.id, &new.disks)?;
+            assign_keys(conn, row.id, &new.ssh_keys)?;
             let boot_disk_id = disks.first().copied().filter(|_| new.has_boot_disk);
             diesel::update(instance::table.filter(instance::id.eq(row.id)))
                 .set(instance::boot_disk_id.eq(boot_disk_id))
@@ -240,12 +259,13 @@ impl Datastore {
     /// Idempotent for the saga.
     pub async fn begin_start(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         instance_id: Uuid,
         vmm_id: Uuid,
         avoid: Vec<Uuid>,
     ) -> Result<Vmm, Error> {
         self.transaction("begin start", move |conn| {
+            fence(conn, saga)?;
             let instance = live_instance(conn, instance_id)?;
             if instance.active_vmm_id == Some(vmm_id) {
                 let ours = vmm::table.filter(vmm::id.eq(vmm_id)).select(Vmm::as_select());
@@ -255,13 +275,14 @@ impl Datastore {
                 let message = "instance changed state before it could be started";
                 return Err(Error::conflict(message).into());
             }
+            check_compute(conn, &instance)?;
             ensure_snat_at_start(conn, &instance)?;
-            let row = insert_vmm(conn, &instance, vmm_id, saga_id, None, &avoid)?;
+            let row = insert_vmm(conn, &instance, vmm_id, saga.id, None, &avoid)?;
             diesel::update(instance::table.filter(instance::id.eq(instance_id)))
                 .set((
                     instance::state.eq(InstanceState::Vmm),
                     instance::active_vmm_id.eq(Some(vmm_id)),
-                    instance::saga_id.eq(Some(saga_id)),
+                    instance::saga_id.eq(Some(saga.id)),
                     instance::time_state_updated.eq(now()),
                 ))
                 .execute(conn)?;
@@ -271,8 +292,14 @@ impl Datastore {
     }
 
     /// Takes a VMM that did not come to run from its instance, which is stopped again.
-    pub async fn undo_begin_start(&self, instance_id: Uuid, vmm_id: Uuid) -> Result<(), Error> {
+    pub async fn undo_begin_start(
+        &self,
+        saga: SagaRef,
+        instance_id: Uuid,
+        vmm_id: Uuid,
+    ) -> Result<(), Error> {
         self.transaction("undo begin start", move |conn| {
+            fence(conn, saga)?;
             stop_instance(conn, instance_id, vmm_id, InstanceState::NoVmm)?;
             Ok(delete_vmm(conn, vmm_id)?)
         })
@@ -283,16 +310,19 @@ impl Datastore {
     /// Returns the addresses.
     pub async fn nat_add_all(
         &self,
+        saga: SagaRef,
         instance_id: Uuid,
         vmm_id: Uuid,
         sled_id: Uuid,
     ) -> Result<Vec<IpAddr>, Error> {
         self.nat_transaction("add nat entries of instance", move |conn| {
+            fence(conn, saga)?;
             let instance = live_instance(conn, instance_id)?;
             if instance.active_vmm_id != Some(vmm_id) {
                 return Err(Error::busy("the instance has stopped meanwhile").into());
             }
             refuse_while_moving(conn, instance_id)?;
+            note_all(conn, instance_id, vmm_id)?;
             ensure_entries_of_instance(conn, instance_id, sled_id)
         })
         .await
@@ -301,10 +331,12 @@ impl Datastore {
     /// Removes the NAT entries of an instance, if this is still its VMM.
     pub async fn nat_remove_all(
         &self,
+        saga: SagaRef,
         instance_id: Uuid,
         vmm_id: Uuid,
     ) -> Result<Vec<IpAddr>, Error> {
         self.nat_transaction("remove nat entries of instance", move |conn| {
+            fence(conn, saga)?;
             let active: Option<Uuid> = instance::table
                 .filter(instance::id.eq(instance_id))
                 .filter(instance::active_vmm_id.eq(vmm_id))
@@ -323,8 +355,9 @@ impl Datastore {
     /// ephemeral and SNAT addresses released, NAT entries removed; by force, whatever sagas are
     /// about to do with them. Returns the addresses that had NAT entries. One that is gone
     /// already stays so.
-    pub async fn instance_delete(&self, id: Uuid) -> Result<Vec<IpAddr>, Error> {
+    pub async fn instance_delete(&self, saga: SagaRef, id: Uuid) -> Result<Vec<IpAddr>, Error> {
         self.nat_transaction("delete instance", move |conn| {
+            fence(conn, saga)?;
             let Ok(instance) = live_instance(conn, id) else { return Ok(Vec::new()) };
             if instance.active_vmm_id.is_some() {
                 return Err(Error::invalid(
@@ -342,6 +375,7 @@ impl Datastore {
             let addresses = remove_entries_of_instance(conn, id)?;
             take_addresses(conn, id)?;
             detach_all_disks(conn, id)?;
+            forget_keys(conn, id)?;
             diesel::update(
                 network_interface::table
                     .filter(network_interface::instance_id.eq(id))
@@ -357,6 +391,27 @@ impl Datastore {
                 ))
                 .execute(conn)?;
             Ok(addresses)
+        })
+        .await
+    }
+
+    /// Changes an instance. What only a stopped instance can have changed is refused for another,
+    /// unless it would stay as it is.
+    pub async fn instance_update(&self, id: Uuid, change: InstanceUpdate) -> Result<(), Error> {
+        self.transaction("update instance", move |conn| {
+            let old = live_instance(conn, id)?;
+            check_update(conn, &old, &change)?;
+            diesel::update(instance::table.filter(instance::id.eq(id)))
+                .set((
+                    instance::ncpus.eq(change.ncpus),
+                    instance::memory.eq(change.memory),
+                    instance::boot_disk_id.eq(change.boot_disk_id),
+                    instance::auto_restart_policy.eq(&change.auto_restart_policy),
+                    instance::cpu_platform.eq(&change.cpu_platform),
+                    instance::time_modified.eq(now()),
+                ))
+                .execute(conn)?;
+            Ok(())
         })
         .await
     }
@@ -381,12 +436,13 @@ impl Datastore {
     /// goes. Returns the target and the source VMM.
     pub async fn begin_migrate(
         &self,
-        saga_id: Uuid,
+        saga: SagaRef,
         instance_id: Uuid,
         target: Location,
         migration_id: Uuid,
     ) -> Result<(Vmm, Vmm), Error> {
         self.transaction("begin migration", move |conn| {
+            fence(conn, saga)?;
             let instance = live_instance(conn, instance_id)?;
             let by_id = |id: Uuid| vmm::table.filter(vmm::id.eq(id)).select(Vmm::as_select());
             let not_running = || Error::invalid("instance must be running before it can migrate");
@@ -409,7 +465,7 @@ impl Datastore {
             }
             refuse_while_moving(conn, instance_id)?;
             let row =
-                insert_vmm(conn, &instance, target.vmm_id, saga_id, Some(target.sled_id), &[])?;
+                insert_vmm(conn, &instance, target.vmm_id, saga.id, Some(target.sled_id), &[])?;
             diesel::insert_into(migration::table)
                 .values(new_migration(migration_id, instance_id, source.id, row.id))
                 .execute(conn)?;
@@ -427,11 +483,13 @@ impl Datastore {
     /// Takes back a migration that did not begin.
     pub async fn undo_begin_migrate(
         &self,
+        saga: SagaRef,
         instance_id: Uuid,
         migration_id: Uuid,
         target_vmm_id: Uuid,
     ) -> Result<(), Error> {
         self.transaction("undo begin migration", move |conn| {
+            fence(conn, saga)?;
             clear_migration(conn, instance_id, migration_id)?;
             // Unless the migration went through after all.
             let active: Option<Uuid> = instance::table
@@ -446,6 +504,31 @@ impl Datastore {
         })
         .await
     }
+}
+
+fn check_update(conn: &mut PgConnection, old: &Instance, change: &InstanceUpdate) -> TxResult<()> {
+    let stopped =
+        matches!(old.state, InstanceState::Creating | InstanceState::NoVmm | InstanceState::Failed);
+    let must_be_stopped =
+        |to: &str| Err(Error::conflict(format!("instance must be stopped to {to}")).into());
+    if !stopped && (old.ncpus, old.memory) != (change.ncpus, change.memory) {
+        return must_be_stopped("change CPU or memory");
+    }
+    if !stopped && old.cpu_platform != change.cpu_platform {
+        return must_be_stopped("change CPU platform");
+    }
+    if old.boot_disk_id == change.boot_disk_id {
+        return Ok(());
+    }
+    if !stopped {
+        return must_be_stopped("set boot disk");
+    }
+    if let Some(id) = change.boot_disk_id
+        && disk_by(conn, None, &id.into())?.instance_id != Some(old.id)
+    {
+        return Err(Error::conflict("boot disk must be attached").into());
+    }
+    Ok(())
 }
 
 fn new_migration(

@@ -13,18 +13,24 @@ pub mod credential;
 pub mod disk;
 pub mod error;
 pub mod external_ip;
+pub mod image;
 pub mod instance;
+pub mod instance_disk;
 pub mod ip_pool;
 pub mod migrate;
 pub mod nat;
 pub mod network;
 pub mod paging;
 pub mod policy;
+pub mod port;
 pub mod project;
+pub mod quotas;
 pub mod saga;
 pub mod silo;
 pub mod silo_user;
 pub mod sled;
+pub mod snapshot;
+pub mod ssh_key;
 pub mod transaction;
 pub mod vmm;
 
@@ -40,7 +46,7 @@ pub struct Datastore {
     pool: bb8::Pool<Manager>,
     log: slog::Logger,
     /// Keeps the allocations of one pool apart within this process, to save retries.
-    pool_queues: address::PoolQueues,
+    pool_turns: address::PoolTurns,
     /// Keeps writers of NAT entries apart within this process: they all update one counter.
     nat_queue: tokio::sync::Mutex<()>,
     retries: AtomicU64,
@@ -68,7 +74,7 @@ impl Datastore {
         Ok(Datastore {
             pool,
             log,
-            pool_queues: Default::default(),
+            pool_turns: Default::default(),
             nat_queue: Default::default(),
             retries: AtomicU64::new(0),
         })

@@ -44,6 +44,7 @@ pub(super) fn insert_default_vpc(
     subnet: DefaultSubnet,
 ) -> TxResult<()> {
     let prefix = random_prefix();
+    let created = now();
     let vpc = Vpc {
         id: Uuid::new_v4(),
         project_id,
@@ -53,8 +54,8 @@ pub(super) fn insert_default_vpc(
         ipv6_prefix: network(prefix.into(), 48)?,
         vni: rand::rng().random_range(Vni::GUEST_FIRST..=Vni::MAX) as i32,
         system_router_id: Uuid::new_v4(),
-        time_created: now(),
-        time_modified: now(),
+        time_created: created,
+        time_modified: created,
         time_deleted: None,
     };
     diesel::insert_into(vpc::table).values(&vpc).execute(conn)?;
@@ -68,8 +69,8 @@ pub(super) fn insert_default_vpc(
             ipv4_block: network(ipv4.into(), ipv4_len)?,
             ipv6_block: network(prefix.into(), 64)?,
             custom_router_id: None,
-            time_created: now(),
-            time_modified: now(),
+            time_created: created,
+            time_modified: created,
             time_deleted: None,
         };
         diesel::insert_into(vpc_subnet::table).values(&row).execute(conn)?;
@@ -258,6 +259,7 @@ fn nic_row(
     };
     let ipv4 = take(subnet.ipv4_block, request.ipv4)?;
     let ipv6 = take(subnet.ipv6_block, request.ipv6)?;
+    let created = now();
     Ok(NetworkInterface {
         id: request.id,
         instance_id,
@@ -275,8 +277,8 @@ fn nic_row(
         transit_ips_v6: request.transit_ips_v6.clone().into(),
         slot,
         is_primary: slot == 0,
-        time_created: now(),
-        time_modified: now(),
+        time_created: created,
+        time_modified: created,
         time_deleted: None,
     })
 }

@@ -7,7 +7,7 @@ use super::now;
 use super::paging::page_by;
 use super::policy::{PolicyOf, delete_policy};
 use super::silo::live_silo;
-use db_model::schema::{disk, external_ip, instance, project, vpc};
+use db_model::schema::{disk, external_ip, image, instance, project, snapshot, vpc, vpc_subnet};
 use db_model::{IpKind, Project, ResourceKind};
 use diesel::prelude::*;
 use nexus_common::{Error, NameOrId, PageBy, ResourceType};
@@ -110,7 +110,15 @@ impl Datastore {
                 return Err(Error::invalid(message).into());
             }
             // The default VPC came with the project, and goes with it: no interface is left.
-            diesel::update(vpc::table.filter(vpc::project_id.eq(id)))
+            let vpcs = vpc::table.filter(vpc::project_id.eq(id));
+            diesel::update(
+                vpc_subnet::table
+                    .filter(vpc_subnet::vpc_id.eq_any(vpcs.select(vpc::id)))
+                    .filter(vpc_subnet::time_deleted.is_null()),
+            )
+            .set(vpc_subnet::time_deleted.eq(Some(now())))
+            .execute(conn)?;
+            diesel::update(vpcs.filter(vpc::time_deleted.is_null()))
                 .set(vpc::time_deleted.eq(Some(now())))
                 .execute(conn)?;
             diesel::update(project::table.filter(project::id.eq(id)))
@@ -148,5 +156,7 @@ fn first_child(conn: &mut PgConnection, id: Uuid) -> QueryResult<Option<String>>
         external_ip::name.assume_not_null(),
         external_ip::kind.eq(IpKind::Floating)
     );
+    child!("a project image", image, image::name, image::project_id.eq(id));
+    child!("a snapshot", snapshot, snapshot::name, snapshot::project_id.eq(id));
     Ok(None)
 }

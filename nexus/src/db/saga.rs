@@ -4,20 +4,23 @@
 //! which it owns the saga. A SEC that has lost a saga to another therefore writes nothing more,
 //! however late its writes arrive.
 
+use super::error::TxResult;
 use super::{Datastore, now};
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 use db_model::schema::{saga, saga_node_event, sec};
-use db_model::{Saga, SagaNodeEvent, SagaState, Sec};
-use diesel::dsl::exists;
+use db_model::{Saga, SagaNodeEvent, SagaState};
+use diesel::dsl::{IntervalDsl, exists, not};
 use diesel::prelude::*;
+use diesel::sql_types::Timestamptz;
 use nexus_common::{Error, ResourceType};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// Whether a write found the saga still owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ownership {
-    Held,
-    Lost,
+pub enum WriteOutcome {
+    Written,
+    NotOwned,
 }
 
 /// The right under which a SEC writes a saga's records.
@@ -27,22 +30,47 @@ pub struct Owner {
     pub adopt_generation: i64,
 }
 
-impl Datastore {
-    /// Records a new SEC with a lease.
-    pub async fn sec_create(&self, id: Uuid, nexus_id: Uuid, lease: Duration) -> Result<(), Error> {
-        self.statement("create sec", move |conn| {
-            let row = Sec { id, nexus_id, time_created: now(), time_lease_expires: now() + lease };
-            diesel::insert_into(sec::table).values(row).on_conflict_do_nothing().execute(conn)?;
-            Ok(())
-        })
-        .await
-    }
+/// A saga in the hands of one owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SagaRef {
+    pub id: Uuid,
+    pub owner: Owner,
+}
 
-    /// Extends a SEC's lease.
-    pub async fn sec_renew(&self, id: Uuid, lease: Duration) -> Result<(), Error> {
+/// Refuses a transaction of a saga that is no longer this owner's. With this, a step that runs
+/// late, after the saga has gone on elsewhere, changes nothing, whatever has been done since.
+pub(super) fn fence(conn: &mut PgConnection, saga: SagaRef) -> TxResult<()> {
+    if owns(conn, saga.id, saga.owner)? {
+        return Ok(());
+    }
+    Err(taken_over().into())
+}
+
+/// What is said of an operation that another Nexus has taken over.
+pub fn taken_over() -> Error {
+    Error::busy("the operation was taken over by another Nexus and goes on there")
+}
+
+impl Datastore {
+    /// Gives a SEC a lease from now on, and records the SEC if it is not known: a new one, or one
+    /// that was forgotten when its lease had run out.
+    pub async fn sec_renew(&self, id: Uuid, nexus_id: Uuid, lease: Duration) -> Result<(), Error> {
         self.statement("renew lease", move |conn| {
-            diesel::update(sec::table.filter(sec::id.eq(id)))
-                .set(sec::time_lease_expires.eq(now() + lease))
+            // By the database's clock, which is the same for all.
+            let ends = || {
+                diesel::dsl::now.into_sql::<Timestamptz>()
+                    + (lease.as_millis() as i64).milliseconds()
+            };
+            diesel::insert_into(sec::table)
+                .values((
+                    sec::id.eq(id),
+                    sec::nexus_id.eq(nexus_id),
+                    sec::time_created.eq(diesel::dsl::now),
+                    sec::time_lease_expires.eq(ends()),
+                ))
+                .on_conflict(sec::id)
+                .do_update()
+                .set(sec::time_lease_expires.eq(ends()))
                 .execute(conn)?;
             Ok(())
         })
@@ -50,24 +78,53 @@ impl Datastore {
     }
 
     /// SECs, other than this one, whose sagas are to be taken over: those whose lease is over,
-    /// and earlier lives of this very Nexus.
+    /// earlier lives of this very Nexus, and those that are not known any more.
     pub async fn secs_to_succeed(&self, id: Uuid, nexus_id: Uuid) -> Result<Vec<Uuid>, Error> {
-        self.statement("secs to succeed", move |conn| {
-            Ok(sec::table
+        const LIMIT: i64 = 1000;
+        self.transaction("secs to succeed", move |conn| {
+            let mut found: Vec<Uuid> = sec::table
                 .filter(sec::id.ne(id))
-                .filter(sec::time_lease_expires.lt(now()).or(sec::nexus_id.eq(nexus_id)))
+                .filter(sec::time_lease_expires.lt(diesel::dsl::now).or(sec::nexus_id.eq(nexus_id)))
                 .order(sec::time_created)
-                .limit(1000)
+                .limit(LIMIT)
                 .select(sec::id)
-                .load(conn)?)
+                .load(conn)?;
+            let unknown: Vec<Uuid> = saga::table
+                .filter(saga::state.ne(SagaState::Done))
+                .filter(saga::owner.ne(id))
+                .filter(not(exists(sec::table.filter(sec::id.eq(saga::owner)))))
+                .select(saga::owner)
+                .distinct()
+                .order(saga::owner)
+                .limit(LIMIT)
+                .load(conn)?;
+            found.extend(unknown);
+            Ok(found)
         })
         .await
     }
 
-    /// Takes up to `limit` unfinished sagas of one SEC for another. Each saga is taken by one
+    /// Takes up to `limit` unfinished sagas of one SEC for another, the SEC `to` of the Nexus
+    /// `nexus_id`; none, if the first has renewed its lease meanwhile. Each saga is taken by one
     /// alone.
-    pub async fn sagas_adopt(&self, from: Uuid, to: Uuid, limit: i64) -> Result<Vec<Saga>, Error> {
+    pub async fn sagas_adopt(
+        &self,
+        from: Uuid,
+        to: Uuid,
+        nexus_id: Uuid,
+        limit: i64,
+    ) -> Result<Vec<Saga>, Error> {
         self.transaction("adopt sagas", move |conn| {
+            let alive: bool = diesel::select(exists(
+                sec::table
+                    .filter(sec::id.eq(from))
+                    .filter(sec::nexus_id.ne(nexus_id))
+                    .filter(sec::time_lease_expires.ge(diesel::dsl::now)),
+            ))
+            .get_result(conn)?;
+            if alive {
+                return Ok(Vec::new());
+            }
             let ids: Vec<Uuid> = saga::table
                 .filter(saga::owner.eq(from))
                 .filter(saga::state.ne(SagaState::Done))
@@ -89,19 +146,63 @@ impl Datastore {
         .await
     }
 
-    /// Forgets a SEC that owns no unfinished saga and whose lease is over.
-    pub async fn sec_delete_if_idle(&self, id: Uuid) -> Result<(), Error> {
+    /// Unfinished sagas that a SEC has owned for this long already; at most a thousand.
+    pub async fn sagas_older_than(&self, owner: Uuid, age: Duration) -> Result<Vec<Uuid>, Error> {
+        self.statement("old unfinished sagas", move |conn| {
+            let before = now() - age;
+            Ok(saga::table
+                .filter(saga::owner.eq(owner))
+                .filter(saga::state.ne(SagaState::Done))
+                .filter(saga::time_adopted.lt(before))
+                .order(saga::id)
+                .limit(1000)
+                .select(saga::id)
+                .load(conn)?)
+        })
+        .await
+    }
+
+    /// Takes an unfinished saga of a SEC for the same SEC once more, under a new generation.
+    pub async fn saga_readopt(&self, id: Uuid, owner: Uuid) -> Result<Option<Saga>, Error> {
+        self.statement("adopt own saga", move |conn| {
+            let row = saga::table
+                .filter(saga::id.eq(id))
+                .filter(saga::owner.eq(owner))
+                .filter(saga::state.ne(SagaState::Done));
+            Ok(diesel::update(row)
+                .set((
+                    saga::adopt_generation.eq(saga::adopt_generation + 1),
+                    saga::time_adopted.eq(now()),
+                ))
+                .returning(Saga::as_returning())
+                .get_result(conn)
+                .optional()?)
+        })
+        .await
+    }
+
+    /// Forgets a SEC that owns no unfinished saga and whose lease is over, or that was an earlier
+    /// life of this Nexus.
+    pub async fn sec_delete_if_idle(&self, id: Uuid, nexus_id: Uuid) -> Result<(), Error> {
         self.transaction("forget sec", move |conn| {
             let busy: bool = diesel::select(exists(
                 saga::table.filter(saga::owner.eq(id)).filter(saga::state.ne(SagaState::Done)),
             ))
             .get_result(conn)?;
             if !busy {
-                diesel::delete(sec::table.filter(sec::id.eq(id))).execute(conn)?;
+                diesel::delete(sec::table.filter(sec::id.eq(id)).filter(
+                    sec::time_lease_expires.lt(diesel::dsl::now).or(sec::nexus_id.eq(nexus_id)),
+                ))
+                .execute(conn)?;
             }
             Ok(())
         })
         .await
+    }
+
+    /// Whether a saga is still in its owner's hands.
+    pub async fn saga_is_owned(&self, saga: SagaRef) -> Result<bool, Error> {
+        self.statement("saga is owned", move |conn| Ok(owns(conn, saga.id, saga.owner)?)).await
     }
 
     /// Records a new saga.
@@ -119,16 +220,16 @@ impl Datastore {
         &self,
         row: SagaNodeEvent,
         owner: Owner,
-    ) -> Result<Ownership, Error> {
+    ) -> Result<WriteOutcome, Error> {
         self.transaction("record saga event", move |conn| {
             if !owns(conn, row.saga_id, owner)? {
-                return Ok(Ownership::Lost);
+                return Ok(WriteOutcome::NotOwned);
             }
             diesel::insert_into(saga_node_event::table)
                 .values(&row)
                 .on_conflict_do_nothing()
                 .execute(conn)?;
-            Ok(Ownership::Held)
+            Ok(WriteOutcome::Written)
         })
         .await
     }
@@ -136,21 +237,20 @@ impl Datastore {
     /// Records how far a saga is, if it is still owned.
     pub async fn saga_set_state(
         &self,
-        id: Uuid,
-        owner: Owner,
+        saga_ref: SagaRef,
         state: SagaState,
-    ) -> Result<Ownership, Error> {
+    ) -> Result<WriteOutcome, Error> {
         self.statement("saga state", move |conn| {
             let time_done: Option<DateTime<Utc>> = (state == SagaState::Done).then(now);
             let changed = diesel::update(
                 saga::table
-                    .filter(saga::id.eq(id))
-                    .filter(saga::owner.eq(owner.sec_id))
-                    .filter(saga::adopt_generation.eq(owner.adopt_generation)),
+                    .filter(saga::id.eq(saga_ref.id))
+                    .filter(saga::owner.eq(saga_ref.owner.sec_id))
+                    .filter(saga::adopt_generation.eq(saga_ref.owner.adopt_generation)),
             )
             .set((saga::state.eq(state), saga::time_done.eq(time_done)))
             .execute(conn)?;
-            Ok(if changed > 0 { Ownership::Held } else { Ownership::Lost })
+            Ok(if changed > 0 { WriteOutcome::Written } else { WriteOutcome::NotOwned })
         })
         .await
     }

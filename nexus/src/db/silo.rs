@@ -5,10 +5,10 @@ use super::paging::page_by;
 use super::policy::{PolicyOf, delete_policy};
 use super::{Datastore, now};
 use db_model::schema::{
-    console_session, device_access_token, ip_pool_silo, project, role_assignment, silo, silo_group,
-    silo_group_membership, silo_user,
+    console_session, device_access_token, image, ip_pool_silo, project, role_assignment, silo,
+    silo_group, silo_group_membership, silo_quotas, silo_user, ssh_key,
 };
-use db_model::{IdentityType, ResourceKind, Role, RoleAssignment, Silo, SiloGroup};
+use db_model::{IdentityType, ResourceKind, Role, RoleAssignment, Silo, SiloGroup, SiloQuotas};
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use nexus_common::{Error, NameOrId, PageBy, ResourceType};
@@ -53,14 +53,16 @@ impl Datastore {
         .await
     }
 
-    /// Makes a silo, with the group of its administrators if it is to have one.
-    pub async fn silo_create(&self, row: Silo) -> Result<Silo, Error> {
+    /// Makes a silo with its quotas, and with the group of its administrators if it is to have
+    /// one.
+    pub async fn silo_create(&self, row: Silo, quotas: SiloQuotas) -> Result<Silo, Error> {
         self.transaction("create silo", move |conn| {
             diesel::insert_into(silo::table).values(&row).execute(conn).map_err(taken(
                 "silo_name",
                 ResourceType::Silo,
                 &row.name,
             ))?;
+            diesel::insert_into(silo_quotas::table).values(&quotas).execute(conn)?;
             if let Some(name) = &row.admin_group_name {
                 insert_admin_group(conn, &row, name)?;
             }
@@ -69,8 +71,8 @@ impl Datastore {
         .await
     }
 
-    /// Deletes a silo without projects, and with it its users, groups, roles, credentials, and
-    /// links to pools.
+    /// Deletes a silo without projects, and with it its users, groups, roles, credentials,
+    /// images, quotas, and links to pools.
     pub async fn silo_delete(&self, id: Uuid) -> Result<(), Error> {
         self.transaction("delete silo", move |conn| {
             live_silo(conn, id)?;
@@ -84,6 +86,8 @@ impl Datastore {
             delete_policy(conn, PolicyOf { kind: ResourceKind::Silo, id })?;
             diesel::delete(ip_pool_silo::table.filter(ip_pool_silo::silo_id.eq(id)))
                 .execute(conn)?;
+            diesel::delete(silo_quotas::table.filter(silo_quotas::silo_id.eq(id))).execute(conn)?;
+            delete_images(conn, id)?;
             diesel::update(silo::table.filter(silo::id.eq(id)))
                 .set(silo::time_deleted.eq(Some(now())))
                 .execute(conn)?;
@@ -127,6 +131,16 @@ fn insert_admin_group(conn: &mut PgConnection, silo: &Silo, name: &str) -> TxRes
     Ok(())
 }
 
+/// Deletes the images of a silo that are of none of its projects.
+fn delete_images(conn: &mut PgConnection, silo_id: Uuid) -> TxResult<()> {
+    let images = image::table
+        .filter(image::silo_id.eq(silo_id))
+        .filter(image::project_id.is_null())
+        .filter(image::time_deleted.is_null());
+    diesel::update(images).set(image::time_deleted.eq(Some(now()))).execute(conn)?;
+    Ok(())
+}
+
 /// Deletes the users and groups of a silo, and all that hangs on them.
 fn delete_identities(conn: &mut PgConnection, silo_id: Uuid) -> TxResult<()> {
     let users = || silo_user::table.filter(silo_user::silo_id.eq(silo_id)).select(silo_user::id);
@@ -147,6 +161,10 @@ fn delete_identities(conn: &mut PgConnection, silo_id: Uuid) -> TxResult<()> {
     )
     .execute(conn)?;
     let deleted = Some(now());
+    let keys = ssh_key::table
+        .filter(ssh_key::silo_user_id.eq_any(users()))
+        .filter(ssh_key::time_deleted.is_null());
+    diesel::update(keys).set(ssh_key::time_deleted.eq(deleted)).execute(conn)?;
     diesel::update(silo_group::table.filter(silo_group::silo_id.eq(silo_id)))
         .set(silo_group::time_deleted.eq(deleted))
         .execute(conn)?;

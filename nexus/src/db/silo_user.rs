@@ -3,6 +3,7 @@
 use super::error::{TxResult, taken};
 use super::paging::page;
 use super::silo::live_silo;
+use super::ssh_key::delete_keys;
 use super::{Datastore, now};
 use db_model::schema::{
     console_session, device_access_token, device_auth_request, role_assignment, silo_group,
@@ -88,12 +89,13 @@ impl Datastore {
         .await
     }
 
-    /// Deletes a user, and with it the user's roles, memberships, sessions and tokens.
+    /// Deletes a user, and with it the user's roles, memberships, sessions, tokens and SSH keys.
     pub async fn user_delete(&self, silo_id: Uuid, id: Uuid) -> Result<(), Error> {
         self.transaction("delete user", move |conn| {
             live_user(conn, silo_id, id)?;
             end_sessions(conn, id)?;
             end_tokens(conn, id)?;
+            delete_keys(conn, id)?;
             diesel::delete(role_assignment::table.filter(role_assignment::identity_id.eq(id)))
                 .execute(conn)?;
             let memberships =

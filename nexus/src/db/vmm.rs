@@ -3,10 +3,13 @@
 use super::error::TxResult;
 use super::instance::{clear_migration, stop_instance};
 use super::nat::{ensure_entries_of_instance, remove_entries_of_instance};
+use super::port::{forget_port, note_all};
 use super::{Datastore, now};
 use chrono::{DateTime, Utc};
 use db_model::schema::{instance, migration, nat_entry, sled, vmm};
-use db_model::{Instance, InstanceState, Migration, MigrationState, Sled, Vmm, VmmState};
+use db_model::{
+    Instance, InstanceState, Migration, MigrationState, ProvisionPolicy, Sled, Vmm, VmmState,
+};
 use diesel::dsl::sum;
 use diesel::prelude::*;
 use nexus_common::{Error, ResourceType};
@@ -51,6 +54,7 @@ pub(super) fn insert_vmm(
     avoid: &[Uuid],
 ) -> TxResult<Vmm> {
     let sled_id = place(conn, instance, on, avoid)?;
+    let created = now();
     let row = Vmm {
         id,
         instance_id: instance.id,
@@ -60,8 +64,8 @@ pub(super) fn insert_vmm(
         state: VmmState::Creating,
         generation: 1,
         saga_id,
-        time_created: now(),
-        time_state_updated: now(),
+        time_created: created,
+        time_state_updated: created,
         time_deleted: None,
     };
     diesel::insert_into(vmm::table).values(&row).execute(conn)?;
@@ -75,16 +79,21 @@ fn place(
     avoid: &[Uuid],
 ) -> TxResult<Uuid> {
     let mut query = sled::table.select(Sled::as_select()).into_boxed();
-    if let Some(id) = on {
-        query = query.filter(sled::id.eq(id));
-    }
+    query = match on {
+        Some(id) => query.filter(sled::id.eq(id)),
+        None => query.filter(sled::provision_policy.eq(ProvisionPolicy::Provisionable)),
+    };
     // A rack has at most 32 sleds; this is a bound, not a page.
     let sleds: Vec<Sled> = query.order(sled::id).limit(1000).load(conn)?;
     if let (Some(id), true) = (on, sleds.is_empty()) {
         return Err(Error::not_found(ResourceType::Sled, id).into());
     }
     let mut best: Option<(i64, Uuid)> = None;
-    for sled in sleds.iter().filter(|sled| !avoid.contains(&sled.id)) {
+    let sleds = sleds
+        .iter()
+        .filter(|sled| !avoid.contains(&sled.id))
+        .filter(|sled| has_platform(sled, instance.cpu_platform.as_deref()));
+    for sled in sleds {
         let used = vmm::table.filter(vmm::sled_id.eq(sled.id)).filter(vmm::time_deleted.is_null());
         let count: i64 = used.count().get_result(conn)?;
         let (cpus, memory): (Option<i64>, Option<i64>) = used
@@ -102,9 +111,26 @@ fn place(
         }
     }
     let (_, id) = best.ok_or_else(|| {
-        Error::capacity("Failed to place instance: no sled has enough free CPUs and memory")
+        Error::capacity(match &instance.cpu_platform {
+            None => "Failed to place instance: no sled has enough free CPUs and memory".to_string(),
+            Some(platform) => format!(
+                "Failed to place instance: no sled with the CPU platform {platform} has enough \
+                 free CPUs and memory"
+            ),
+        })
     })?;
     Ok(id)
+}
+
+/// Whether an instance that needs this CPU platform can run on the sled. Each family has all that
+/// the ones before it have.
+fn has_platform(sled: &Sled, platform: Option<&str>) -> bool {
+    let family = sled.cpu_family.as_str();
+    match platform {
+        None => true,
+        Some("amd_milan") => matches!(family, "amd_milan" | "amd_turin" | "amd_turin_dense"),
+        Some(_) => matches!(family, "amd_turin" | "amd_turin_dense"),
+    }
 }
 
 /// A VMM that is no more stops counting against its sled.
@@ -112,7 +138,7 @@ pub(super) fn delete_vmm(conn: &mut PgConnection, id: Uuid) -> QueryResult<()> {
     diesel::update(vmm::table.filter(vmm::id.eq(id)).filter(vmm::time_deleted.is_null()))
         .set(vmm::time_deleted.eq(Some(now())))
         .execute(conn)?;
-    Ok(())
+    forget_port(conn, id)
 }
 
 impl Datastore {
@@ -296,6 +322,7 @@ fn settle_migration(
             .set((instance::active_vmm_id.eq(Some(target)), instance::time_state_updated.eq(now())))
             .execute(conn)?;
         clear_migration(conn, found.id, migration_id)?;
+        note_all(conn, found.id, target)?;
         let addresses = ensure_entries_of_instance(conn, found.id, sled_id)?;
         return Ok(Some(Settled::NatChanged(addresses)));
     }

@@ -47,6 +47,44 @@ impl NexusExternalApi for External {
         Ok(HttpResponseOk(views::current_user(actor)))
     }
 
+    async fn current_user_ssh_key_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<SshKey>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().ssh_key_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::ssh_key).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn current_user_ssh_key_create(
+        rqctx: Ctx,
+        body: TypedBody<SshKeyCreate>,
+    ) -> Result<HttpResponseCreated<SshKey>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().ssh_key_create(&opctx, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::ssh_key(row)))
+    }
+
+    async fn current_user_ssh_key_view(
+        rqctx: Ctx,
+        path: Path<SshKeyPath>,
+    ) -> Result<HttpResponseOk<SshKey>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().ssh_key(&opctx, path.into_inner().ssh_key).await?;
+        Ok(HttpResponseOk(views::ssh_key(row)))
+    }
+
+    async fn current_user_ssh_key_delete(
+        rqctx: Ctx,
+        path: Path<SshKeyPath>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        rqctx.context().ssh_key_delete(&opctx, path.into_inner().ssh_key).await?;
+        Ok(HttpResponseDeleted())
+    }
+
     async fn project_list(
         rqctx: Ctx,
         query: Query<ListByNameOrId>,
@@ -261,6 +299,71 @@ impl NexusExternalApi for External {
         Ok(HttpResponseAccepted(views::instance(found)))
     }
 
+    async fn instance_update(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: CompatBody<InstanceUpdate>,
+    ) -> Result<HttpResponseOk<Instance>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let (body, _) = body.into_parts();
+        let found = rqctx.context().instance_update(&opctx, &selector, body).await?;
+        Ok(HttpResponseOk(views::instance(found)))
+    }
+
+    async fn instance_disk_list(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Disk>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, page.selector.project.clone());
+        let rows = rqctx.context().instance_disk_list(&opctx, &selector, page.by.clone()).await?;
+        Ok(HttpResponseOk(page.results(each(rows, views::disk)?)?))
+    }
+
+    async fn instance_disk_attach(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<DiskPath>,
+    ) -> Result<HttpResponseAccepted<Disk>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let disk = body.into_inner().disk;
+        let row = rqctx.context().instance_disk_attach(&opctx, &selector, &disk).await?;
+        Ok(HttpResponseAccepted(views::disk(row)?))
+    }
+
+    async fn instance_disk_detach(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<DiskPath>,
+    ) -> Result<HttpResponseAccepted<Disk>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        let disk = body.into_inner().disk;
+        let row = rqctx.context().instance_disk_detach(&opctx, &selector, &disk).await?;
+        Ok(HttpResponseAccepted(views::disk(row)?))
+    }
+
+    async fn instance_ssh_public_key_list(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<SshKey>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, page.selector.project.clone());
+        let rows =
+            rqctx.context().instance_ssh_key_list(&opctx, &selector, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::ssh_key).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
     async fn instance_external_ip_list(
         rqctx: Ctx,
         path: Path<InstancePath>,
@@ -370,6 +473,165 @@ impl NexusExternalApi for External {
         let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
         rqctx.context().disk_delete(&opctx, &selector).await?;
         Ok(HttpResponseDeleted())
+    }
+
+    async fn disk_bulk_write_import_start(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        rqctx.context().disk_import_start(&opctx, &selector).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn disk_bulk_write_import(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<ImportBlocksBulkWrite>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        rqctx.context().disk_import_write(&opctx, &selector, body.into_inner()).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn disk_bulk_write_import_stop(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        rqctx.context().disk_import_stop(&opctx, &selector).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn disk_finalize_import(
+        rqctx: Ctx,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<FinalizeDisk>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().disk, query.into_inner().project);
+        rqctx.context().disk_finalize_import(&opctx, &selector, body.into_inner()).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn snapshot_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Snapshot>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows =
+            rqctx.context().snapshot_list(&opctx, &page.selector.project, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::snapshot).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn snapshot_create(
+        rqctx: Ctx,
+        query: Query<ProjectSelector>,
+        body: TypedBody<SnapshotCreate>,
+    ) -> Result<HttpResponseCreated<Snapshot>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let project = query.into_inner().project;
+        let row = rqctx.context().snapshot_create(&opctx, &project, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::snapshot(row)))
+    }
+
+    async fn snapshot_view(
+        rqctx: Ctx,
+        path: Path<SnapshotPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<Snapshot>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().snapshot, query.into_inner().project);
+        let row = rqctx.context().snapshot(&opctx, &selector, Action::Read).await?;
+        Ok(HttpResponseOk(views::snapshot(row)))
+    }
+
+    async fn snapshot_delete(
+        rqctx: Ctx,
+        path: Path<SnapshotPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().snapshot, query.into_inner().project);
+        rqctx.context().snapshot_delete(&opctx, &selector).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn image_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ImageSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<Image>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let project = page.selector.project.as_ref();
+        let rows = rqctx.context().image_list(&opctx, project, page.by.clone()).await?;
+        Ok(HttpResponseOk(page.results(each(rows, views::image)?)?))
+    }
+
+    async fn image_create(
+        rqctx: Ctx,
+        query: Query<ImageSelector>,
+        body: TypedBody<ImageCreate>,
+    ) -> Result<HttpResponseCreated<Image>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let project = query.into_inner().project;
+        let body = body.into_inner();
+        let row = rqctx.context().image_create(&opctx, project.as_ref(), body).await?;
+        Ok(HttpResponseCreated(views::image(row)?))
+    }
+
+    async fn image_view(
+        rqctx: Ctx,
+        path: Path<ImagePath>,
+        query: Query<ImageSelector>,
+    ) -> Result<HttpResponseOk<Image>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().image, query.into_inner().project);
+        let row = rqctx.context().image(&opctx, &selector, Action::Read).await?;
+        Ok(HttpResponseOk(views::image(row)?))
+    }
+
+    async fn image_delete(
+        rqctx: Ctx,
+        path: Path<ImagePath>,
+        query: Query<ImageSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().image, query.into_inner().project);
+        rqctx.context().image_delete(&opctx, &selector).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn image_promote(
+        rqctx: Ctx,
+        path: Path<ImagePath>,
+        query: Query<ImageSelector>,
+    ) -> Result<HttpResponseAccepted<Image>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().image, query.into_inner().project);
+        let row = rqctx.context().image_promote(&opctx, &selector).await?;
+        Ok(HttpResponseAccepted(views::image(row)?))
+    }
+
+    async fn image_demote(
+        rqctx: Ctx,
+        path: Path<ImagePath>,
+        query: Query<ProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Image>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let image = path.into_inner().image;
+        let project = query.into_inner().project;
+        let row = rqctx.context().image_demote(&opctx, image, &project).await?;
+        Ok(HttpResponseAccepted(views::image(row)?))
     }
 
     async fn vpc_list(
@@ -579,7 +841,7 @@ impl NexusExternalApi for External {
         let opctx = opctx(&rqctx).await?;
         let pool = path.into_inner().pool;
         let of = rqctx.context().pool_utilization(&opctx, pool).await?;
-        Ok(HttpResponseOk(views::utilization(of)))
+        Ok(HttpResponseOk(views::pool_utilization(of)))
     }
 
     async fn silo_list(
@@ -983,5 +1245,110 @@ impl NexusExternalApi for External {
 
     async fn root_page(_rqctx: Ctx) -> Result<Response<Body>, HttpError> {
         pages::root()
+    }
+
+    async fn silo_quotas_view(
+        rqctx: Ctx,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<SiloQuotas>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let found = rqctx.context().silo_quotas(&opctx, path.into_inner().silo).await?;
+        Ok(HttpResponseOk(views::quotas(found)))
+    }
+
+    async fn silo_quotas_update(
+        rqctx: Ctx,
+        path: Path<SiloPath>,
+        body: TypedBody<SiloQuotasUpdate>,
+    ) -> Result<HttpResponseOk<SiloQuotas>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let silo = path.into_inner().silo;
+        let found = rqctx.context().silo_quotas_update(&opctx, silo, body.into_inner()).await?;
+        Ok(HttpResponseOk(views::quotas(found)))
+    }
+
+    async fn system_quotas_list(
+        rqctx: Ctx,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloQuotas>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().silo_quotas_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::quotas).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &SiloQuotas| item.silo_id)?))
+    }
+
+    async fn utilization_view(rqctx: Ctx) -> Result<HttpResponseOk<Utilization>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let of = rqctx.context().utilization(&opctx).await?;
+        Ok(HttpResponseOk(views::utilization(of)))
+    }
+
+    async fn silo_utilization_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloUtilization>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().silo_utilization_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::silo_utilization).collect();
+        let keys = |item: &SiloUtilization| (item.silo_name.clone(), item.silo_id);
+        Ok(HttpResponseOk(page.results_by(items, keys)?))
+    }
+
+    async fn silo_utilization_view(
+        rqctx: Ctx,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<SiloUtilization>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let of = rqctx.context().silo_utilization(&opctx, path.into_inner().silo).await?;
+        Ok(HttpResponseOk(views::silo_utilization(of)))
+    }
+
+    async fn sled_list(
+        rqctx: Ctx,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<Sled>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().sled_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::sled).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &Sled| item.id)?))
+    }
+
+    async fn sled_view(
+        rqctx: Ctx,
+        path: Path<SledPath>,
+    ) -> Result<HttpResponseOk<Sled>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().sled_view(&opctx, path.into_inner().sled_id).await?;
+        Ok(HttpResponseOk(views::sled(row)))
+    }
+
+    async fn sled_instance_list(
+        rqctx: Ctx,
+        path: Path<SledPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<SledInstance>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let sled = path.into_inner().sled_id;
+        let rows = rqctx.context().sled_instance_list(&opctx, sled, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::sled_instance).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &SledInstance| item.id)?))
+    }
+
+    async fn sled_set_provision_policy(
+        rqctx: Ctx,
+        path: Path<SledPath>,
+        body: TypedBody<SledProvisionPolicyParams>,
+    ) -> Result<HttpResponseOk<SledProvisionPolicyResponse>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let sled = path.into_inner().sled_id;
+        let new_state = body.into_inner().state;
+        let policy = views::stored_provision_policy(new_state);
+        let before = rqctx.context().sled_set_provision_policy(&opctx, sled, policy).await?;
+        let old_state = views::provision_policy(before);
+        Ok(HttpResponseOk(SledProvisionPolicyResponse { old_state, new_state }))
     }
 }

@@ -89,6 +89,7 @@ fn nat_entry(row: model::NatEntry) -> Result<NatEntryView, Error> {
 }
 
 fn sled_row(id: Uuid, info: SledAgentInfo) -> model::Sled {
+    let created = now();
     model::Sled {
         id,
         underlay_address: IpAddr::V6(*info.sa_address.ip()).into(),
@@ -111,9 +112,10 @@ fn sled_row(id: Uuid, info: SledAgentInfo) -> model::Sled {
             SledCpuFamily::AmdTurinDense => "amd_turin_dense",
         }
         .to_string(),
+        provision_policy: model::ProvisionPolicy::Provisionable,
         generation: info.generation.to_stored(),
-        time_created: now(),
-        time_modified: now(),
+        time_created: created,
+        time_modified: created,
     }
 }
 

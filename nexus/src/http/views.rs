@@ -2,8 +2,10 @@
 
 use crate::app::Actor;
 use crate::db::instance::InstanceAndVmm;
-use crate::db::ip_pool::Utilization;
+use crate::db::ip_pool::Utilization as PoolUse;
 use crate::db::policy::Assignment;
+use crate::db::quotas::{Amounts, SiloUse};
+use crate::db::sled::SledInstance as InstanceOnSled;
 use db_model as model;
 use ipnetwork::IpNetwork;
 use nexus_api::types::*;
@@ -193,7 +195,7 @@ pub(super) fn pool_link(row: model::IpPoolSilo) -> IpPoolSiloLink {
     IpPoolSiloLink { ip_pool_id: row.ip_pool_id, silo_id: row.silo_id, is_default: row.is_default }
 }
 
-pub(super) fn utilization(of: Utilization) -> IpPoolUtilization {
+pub(super) fn pool_utilization(of: PoolUse) -> IpPoolUtilization {
     IpPoolUtilization { remaining: of.capacity - of.allocated, capacity: of.capacity }
 }
 
@@ -261,12 +263,14 @@ pub(super) fn instance(found: InstanceAndVmm) -> Instance {
 pub(super) fn disk(row: model::Disk) -> Result<Disk, Error> {
     Ok(Disk {
         project_id: row.project_id,
-        snapshot_id: None,
-        image_id: None,
+        snapshot_id: row.snapshot_id,
+        image_id: row.image_id,
         size: ByteCount::from_stored(row.size),
-        block_size: BlockSize::try_from(row.block_size as u32).map_err(Error::internal)?,
+        block_size: block_size(row.block_size)?,
         state: match (row.state, row.instance_id) {
             (model::DiskState::Attached, Some(id)) => DiskState::Attached(id),
+            (model::DiskState::ImportReady, _) => DiskState::ImportReady,
+            (model::DiskState::ImportingFromBulkWrites, _) => DiskState::ImportingFromBulkWrites,
             _ => DiskState::Detached,
         },
         device_path: format!("/mnt/{}", row.name),
@@ -274,9 +278,118 @@ pub(super) fn disk(row: model::Disk) -> Result<Disk, Error> {
             model::DiskType::Distributed => DiskType::Distributed,
             model::DiskType::Local => DiskType::Local,
         },
-        read_only: false,
+        read_only: row.read_only,
         identity: identity!(row),
     })
+}
+
+fn block_size(bytes: i32) -> Result<BlockSize, Error> {
+    BlockSize::try_from(bytes as u32).map_err(Error::internal)
+}
+
+/// That a snapshot is there means that it is ready: there is nothing behind it to be copied.
+pub(super) fn snapshot(row: model::Snapshot) -> Snapshot {
+    Snapshot {
+        project_id: row.project_id,
+        disk_id: row.disk_id,
+        state: SnapshotState::Ready,
+        size: ByteCount::from_stored(row.size),
+        identity: identity!(row),
+    }
+}
+
+/// No content, no hash of it.
+pub(super) fn image(row: model::Image) -> Result<Image, Error> {
+    Ok(Image {
+        project_id: row.project_id,
+        os: row.os,
+        version: row.version,
+        digest: None,
+        block_size: block_size(row.block_size)?,
+        size: ByteCount::from_stored(row.size),
+        identity: identity!(row),
+    })
+}
+
+pub(super) fn ssh_key(row: model::SshKey) -> SshKey {
+    SshKey { silo_user_id: row.silo_user_id, public_key: row.public_key, identity: identity!(row) }
+}
+
+pub(super) fn quotas((silo_id, quotas): (uuid::Uuid, Amounts)) -> SiloQuotas {
+    let VirtualResourceCounts { cpus, memory, storage } = counts(quotas);
+    SiloQuotas { silo_id, cpus, memory, storage }
+}
+
+fn counts(amounts: Amounts) -> VirtualResourceCounts {
+    VirtualResourceCounts {
+        cpus: amounts.cpus,
+        memory: ByteCount::from_stored(amounts.memory),
+        storage: ByteCount::from_stored(amounts.storage),
+    }
+}
+
+pub(super) fn utilization(of: SiloUse) -> Utilization {
+    Utilization { provisioned: counts(of.in_use), capacity: counts(of.quotas) }
+}
+
+pub(super) fn silo_utilization(of: SiloUse) -> SiloUtilization {
+    SiloUtilization {
+        silo_id: of.silo.id,
+        silo_name: Name::from_stored(of.silo.name),
+        provisioned: counts(of.in_use),
+        allocated: counts(of.quotas),
+    }
+}
+
+/// Sleds that register are in service until an operator says otherwise.
+pub(super) fn sled(row: model::Sled) -> Sled {
+    Sled {
+        id: row.id,
+        time_created: row.time_created,
+        time_modified: row.time_modified,
+        baseboard: Baseboard {
+            serial: row.serial_number,
+            part: row.part_number,
+            revision: row.revision as u32,
+        },
+        rack_id: model::RACK_ID,
+        policy: SledPolicy::InService { provision_policy: provision_policy(row.provision_policy) },
+        state: SledState::Active,
+        usable_hardware_threads: row.usable_hardware_threads as u32,
+        usable_physical_ram: ByteCount::from_stored(row.usable_physical_ram),
+    }
+}
+
+pub(super) fn provision_policy(policy: model::ProvisionPolicy) -> SledProvisionPolicy {
+    match policy {
+        model::ProvisionPolicy::Provisionable => SledProvisionPolicy::Provisionable,
+        model::ProvisionPolicy::NonProvisionable => SledProvisionPolicy::NonProvisionable,
+    }
+}
+
+pub(super) fn stored_provision_policy(policy: SledProvisionPolicy) -> model::ProvisionPolicy {
+    match policy {
+        SledProvisionPolicy::Provisionable => model::ProvisionPolicy::Provisionable,
+        SledProvisionPolicy::NonProvisionable => model::ProvisionPolicy::NonProvisionable,
+    }
+}
+
+pub(super) fn sled_instance(on: InstanceOnSled) -> SledInstance {
+    let state = on.found.run_state();
+    let row = on.found.instance;
+    SledInstance {
+        id: row.id,
+        name: Name::from_stored(row.name),
+        silo_name: Name::from_stored(on.silo_name),
+        project_name: Name::from_stored(on.project_name),
+        active_sled_id: on.sled_id,
+        migration_id: row.migration_id,
+        state,
+        ncpus: i64::from(row.ncpus),
+        memory: row.memory,
+        time_created: row.time_created,
+        time_modified: row.time_modified,
+    }
 }
 
 fn v4(net: IpNetwork) -> Result<oxnet::Ipv4Net, Error> {

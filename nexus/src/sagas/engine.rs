@@ -5,32 +5,47 @@
 //! one for each saga, memory does not grow with the sagas that were run, and no saga waits behind
 //! another's write. It costs a task and two channels.
 
+use super::ownership::{Lease, Ownership};
 use super::store::Store;
 use super::{NexusSaga, SagaContext, registry};
 use crate::background::Activator;
 use crate::config::SagaConfig;
 use crate::dataplane::Dataplane;
 use crate::db::Datastore;
-use crate::db::saga::Owner;
-use chrono::TimeDelta;
+use crate::db::saga::{Owner, SagaRef, taken_over};
 use db_model::Saga;
 use newtype_uuid::GenericUuid;
 use nexus_common::Error;
 use serde::Serialize;
 use slog::{Drain, Logger, error, info, o};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use steno::{
     ActionRegistry, Dag, SagaDag, SagaId, SagaNodeEvent, SagaResult, SagaResultOk, SecClient,
 };
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 /// The longest that a caller waits for a saga. The saga itself goes on.
 const WAIT: Duration = Duration::from_secs(25);
 /// Sagas that are taken over at once.
 const ADOPT_BATCH: i64 = 64;
+
+/// Age from which a saga of ours that is not run is taken for neglected. It is run from before its
+/// first record is written, so this is only for the time that writing takes.
+const NEGLECTED_AFTER: Duration = Duration::from_secs(30);
+
+/// The sagas that this process runs.
+#[derive(Debug, Default)]
+struct Running(Mutex<HashSet<Uuid>>);
+
+impl Running {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<Uuid>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// How a saga did not succeed.
 #[derive(Clone, Debug)]
@@ -56,13 +71,14 @@ impl From<Error> for SagaFailure {
 pub struct SagaEngine {
     sec_id: Uuid,
     nexus_id: Uuid,
-    lease: TimeDelta,
+    lease: Arc<Lease>,
+    lease_length: Duration,
     registry: Arc<ActionRegistry<NexusSaga>>,
     datastore: Arc<Datastore>,
     dataplane: Arc<Dataplane>,
     v2p: Arc<Activator>,
     log: Logger,
-    running: Arc<AtomicU64>,
+    running: Arc<Running>,
 }
 
 impl std::fmt::Debug for SagaEngine {
@@ -88,12 +104,14 @@ impl SagaEngine {
         log: &Logger,
     ) -> Result<Self, Error> {
         let sec_id = Uuid::new_v4();
-        let lease = TimeDelta::milliseconds(config.lease_ms as i64);
-        datastore.sec_create(sec_id, nexus_id, lease).await?;
+        let lease_length = Duration::from_millis(config.lease_ms);
+        let asked = Instant::now();
+        datastore.sec_renew(sec_id, nexus_id, lease_length).await?;
         Ok(SagaEngine {
             sec_id,
             nexus_id,
-            lease,
+            lease: Arc::new(Lease::granted(asked, lease_length)),
+            lease_length,
             registry: Arc::new(registry()),
             datastore,
             dataplane,
@@ -104,13 +122,16 @@ impl SagaEngine {
     }
 
     /// Sagas that this process is running now.
-    pub fn running(&self) -> u64 {
-        self.running.load(Ordering::Relaxed)
+    pub fn running(&self) -> usize {
+        self.running.lock().len()
     }
 
     /// Extends the lease, which others respect until it is over.
     pub async fn renew_lease(&self) -> Result<(), Error> {
-        self.datastore.sec_renew(self.sec_id, self.lease).await
+        let asked = Instant::now();
+        self.datastore.sec_renew(self.sec_id, self.nexus_id, self.lease_length).await?;
+        self.lease.renewed(asked, self.lease_length);
+        Ok(())
     }
 
     /// Runs a new saga and waits for its outcome. A caller that goes away leaves it to finish;
@@ -139,7 +160,10 @@ impl SagaEngine {
         let mut taken = 0;
         for sec in self.datastore.secs_to_succeed(self.sec_id, self.nexus_id).await? {
             loop {
-                let sagas = self.datastore.sagas_adopt(sec, self.sec_id, ADOPT_BATCH).await?;
+                let sagas = self
+                    .datastore
+                    .sagas_adopt(sec, self.sec_id, self.nexus_id, ADOPT_BATCH)
+                    .await?;
                 if sagas.is_empty() {
                     break;
                 }
@@ -148,7 +172,23 @@ impl SagaEngine {
                     self.resume(saga);
                 }
             }
-            self.datastore.sec_delete_if_idle(sec).await?;
+            self.datastore.sec_delete_if_idle(sec, self.nexus_id).await?;
+        }
+        Ok(taken + self.take_up_neglected().await?)
+    }
+
+    /// Resumes sagas that are ours and that nobody runs: their first record was written, but the
+    /// answer of the database was lost, so that they were never begun.
+    async fn take_up_neglected(&self) -> Result<usize, Error> {
+        let mut taken = 0;
+        for id in self.datastore.sagas_older_than(self.sec_id, NEGLECTED_AFTER).await? {
+            if self.running.lock().contains(&id) {
+                continue;
+            }
+            if let Some(saga) = self.datastore.saga_readopt(id, self.sec_id).await? {
+                taken += 1;
+                self.resume(saga);
+            }
         }
         Ok(taken)
     }
@@ -195,11 +235,18 @@ impl SagaEngine {
     fn runner(&self, id: SagaId, owner: Owner) -> Runner {
         // steno writes whole parameters to its log below this level.
         let quiet = slog::LevelFilter::new(self.log.clone(), slog::Level::Warning).fuse();
-        let store = Store { datastore: self.datastore.clone(), owner, log: self.log.clone() };
+        let saga = SagaRef { id: id.into_untyped_uuid(), owner };
+        let ownership = Arc::new(Ownership::new(saga, self.lease.clone(), self.log.clone()));
+        let store = Store {
+            datastore: self.datastore.clone(),
+            ownership: ownership.clone(),
+            log: self.log.clone(),
+        };
         Runner {
             id,
             context: Arc::new(SagaContext {
-                saga_id: id.into_untyped_uuid(),
+                saga,
+                ownership,
                 datastore: self.datastore.clone(),
                 dataplane: self.dataplane.clone(),
                 v2p: self.v2p.clone(),
@@ -220,16 +267,19 @@ struct Runner {
     registry: Arc<ActionRegistry<NexusSaga>>,
     store: Arc<Store>,
     log: Logger,
-    running: Arc<AtomicU64>,
+    running: Arc<Running>,
 }
 
 impl Runner {
     async fn run(self, beginning: Beginning) -> Result<SagaResult, Error> {
-        self.running.fetch_add(1, Ordering::Relaxed);
+        self.running.lock().insert(self.context.saga.id);
         let sec = steno::sec(self.log.clone(), self.store.clone());
         let result = self.run_on(&sec, beginning).await;
         sec.shutdown().await;
-        self.running.fetch_sub(1, Ordering::Relaxed);
+        self.running.lock().remove(&self.context.saga.id);
+        if self.context.ownership.is_lost() {
+            return Err(taken_over());
+        }
         if let Ok(result) = &result {
             self.report(result);
         }

@@ -10,7 +10,7 @@
 //!
 //! For a stopped instance the three in the middle do nothing.
 
-use super::retry::{SledOutcome, call_sled, until_done};
+use super::retry::{SledOutcome, call_sled, decided, until_done};
 use super::{NexusSaga, actions, failed, guard, nothing_to_undo};
 use crate::db::address::PoolRequest;
 use crate::db::attach::Begun;
@@ -65,21 +65,24 @@ async fn begin(sagactx: ActionContext<NexusSaga>) -> Result<Begun, ActionError> 
     let ctx = sagactx.user_data();
     let params: Params = sagactx.saga_params()?;
     let (ip, instance) = (params.ip_id, params.instance_id);
-    let begun = match params.what {
-        Attach::Floating => ctx.datastore.begin_attach_floating(ctx.saga_id, ip, instance).await,
-        Attach::Ephemeral { pool } => {
-            ctx.datastore.begin_attach_ephemeral(ctx.saga_id, ip, instance, pool).await
+    let begin = || async {
+        match &params.what {
+            Attach::Floating => ctx.datastore.begin_attach_floating(ctx.saga, ip, instance).await,
+            Attach::Ephemeral { pool } => {
+                ctx.datastore.begin_attach_ephemeral(ctx.saga, ip, instance, pool.clone()).await
+            }
         }
     };
-    begun.map_err(failed)
+    decided(ctx, "begin the attach", begin).await
 }
 
 /// Only an address that is still in our hands is put back.
 async fn undo_begin(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Error> {
     let ctx = sagactx.user_data();
     if let Begun::Moving { ip, .. } = sagactx.lookup::<Begun>("begin")? {
-        let undo = || ctx.datastore.undo_begin_attach(ctx.saga_id, ip.id);
-        until_done(ctx, "put the address back", undo).await;
+        let undo = || ctx.datastore.undo_begin_attach(ctx.saga, ip.id);
+        let addresses = until_done(ctx, "put the address back", undo).await;
+        ctx.dataplane.push_nat(&addresses).await;
     }
     Ok(())
 }
@@ -91,8 +94,8 @@ async fn nat(sagactx: ActionContext<NexusSaga>) -> Result<Option<Uuid>, ActionEr
     else {
         return Ok(None);
     };
-    let entry =
-        ctx.datastore.nat_add(ctx.saga_id, ip.id, instance_id, location).await.map_err(failed)?;
+    let add = || ctx.datastore.nat_add(ctx.saga, ip.id, instance_id, location);
+    let entry = decided(ctx, "add the NAT entry", add).await?;
     ctx.dataplane.push_nat(&[ip.ip.0]).await;
     Ok(entry)
 }
@@ -101,7 +104,7 @@ async fn nat(sagactx: ActionContext<NexusSaga>) -> Result<Option<Uuid>, ActionEr
 async fn undo_nat(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Error> {
     let ctx = sagactx.user_data();
     if let Some(entry) = sagactx.lookup::<Option<Uuid>>("nat")? {
-        let undo = || ctx.datastore.nat_remove_entry(entry);
+        let undo = || ctx.datastore.nat_remove_entry(ctx.saga, entry);
         if let Some(address) = until_done(ctx, "remove the NAT entry", undo).await {
             ctx.dataplane.push_nat(&[address]).await;
         }
@@ -116,10 +119,11 @@ async fn port(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
     else {
         return Ok(());
     };
-    let ip: &ExternalIp = &ip;
+    let (kind, address) = (ip.kind, ip.ip.0);
     let call = |agent: crate::dataplane::sled::SledAgent| async move {
-        agent.add_external_ip(location.vmm_id, ip).await
+        agent.add_external_ip(location.vmm_id, kind, address).await
     };
+    let _turn = ctx.dataplane.port_turns.wait(location.vmm_id).await;
     match call_sled(ctx, location, instance_id, Some(PORT_TRIES), call).await {
         SledOutcome::Done(()) => Ok(()),
         SledOutcome::VmmGone => Err(failed(Error::busy("the instance has stopped or failed"))),
@@ -136,10 +140,11 @@ async fn undo_port(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Erro
     else {
         return Ok(());
     };
-    let ip: &ExternalIp = &ip;
+    let (kind, address) = (ip.kind, ip.ip.0);
     let call = |agent: crate::dataplane::sled::SledAgent| async move {
-        agent.remove_external_ip(location.vmm_id, ip).await
+        agent.remove_external_ip(location.vmm_id, kind, address).await
     };
+    let _turn = ctx.dataplane.port_turns.wait(location.vmm_id).await;
     call_sled(ctx, location, instance_id, None, call).await;
     Ok(())
 }
@@ -150,7 +155,8 @@ async fn complete(sagactx: ActionContext<NexusSaga>) -> Result<ExternalIp, Actio
     match sagactx.lookup("begin")? {
         Begun::AlreadySo(ip) => Ok(*ip),
         Begun::Moving { ip, instance_id, .. } => {
-            ctx.datastore.complete_attach(ctx.saga_id, ip.id, instance_id).await.map_err(failed)
+            let complete = || ctx.datastore.complete_attach(ctx.saga, ip.id, instance_id);
+            decided(ctx, "complete the attach", complete).await
         }
     }
 }

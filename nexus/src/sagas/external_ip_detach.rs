@@ -12,11 +12,11 @@
 //! For a stopped instance those in the middle do nothing. A VMM that is no more has no port, and
 //! the address is off it. An address is not reported as detached while a port may still have it.
 
-use super::retry::{SledOutcome, call_sled, until_done};
+use super::retry::{SledOutcome, call_sled, decided, until_done};
 use super::{NexusSaga, actions, failed, guard, nothing_to_undo};
 use crate::dataplane::sled::SledAgent;
 use crate::db::attach::Begun;
-use db_model::{ExternalIp, IpVersion};
+use db_model::IpVersion;
 use nexus_common::Error;
 use serde::{Deserialize, Serialize};
 use steno::{ActionContext, ActionError, Dag, DagBuilder, DagBuilderError, Node, SagaName};
@@ -71,22 +71,24 @@ pub fn dag() -> Result<Dag, DagBuilderError> {
 async fn begin(sagactx: ActionContext<NexusSaga>) -> Result<Begun, ActionError> {
     let ctx = sagactx.user_data();
     let params: Params = sagactx.saga_params()?;
-    let begun = match params.what {
-        Detach::Floating { ip_id } => {
-            ctx.datastore.begin_detach_floating(ctx.saga_id, ip_id, params.instance_id).await
-        }
-        Detach::Ephemeral { version } => {
-            ctx.datastore.begin_detach_ephemeral(ctx.saga_id, params.instance_id, version).await
+    let begin = || async {
+        match params.what {
+            Detach::Floating { ip_id } => {
+                ctx.datastore.begin_detach_floating(ctx.saga, ip_id, params.instance_id).await
+            }
+            Detach::Ephemeral { version } => {
+                ctx.datastore.begin_detach_ephemeral(ctx.saga, params.instance_id, version).await
+            }
         }
     };
-    begun.map_err(failed)
+    decided(ctx, "begin the detach", begin).await
 }
 
 /// Only an address that is still in our hands is left attached.
 async fn undo_begin(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Error> {
     let ctx = sagactx.user_data();
     if let Begun::Moving { ip, .. } = sagactx.lookup::<Begun>("begin")? {
-        let undo = || ctx.datastore.undo_begin_detach(ctx.saga_id, ip.id);
+        let undo = || ctx.datastore.undo_begin_detach(ctx.saga, ip.id);
         until_done(ctx, "leave the address attached", undo).await;
     }
     Ok(())
@@ -96,7 +98,8 @@ async fn undo_begin(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Err
 async fn nat(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
     let ctx = sagactx.user_data();
     if let Begun::Moving { ip, .. } = sagactx.lookup("begin")? {
-        let addresses = ctx.datastore.nat_remove_ip(ctx.saga_id, ip.id).await.map_err(failed)?;
+        let remove = || ctx.datastore.nat_remove_ip(ctx.saga, ip.id);
+        let addresses = decided(ctx, "remove the NAT entries", remove).await?;
         ctx.dataplane.push_nat(&addresses).await;
     }
     Ok(())
@@ -111,7 +114,7 @@ async fn undo_nat(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Error
         return Ok(());
     };
     let undo = || async {
-        match ctx.datastore.nat_add(ctx.saga_id, ip.id, instance_id, location).await {
+        match ctx.datastore.nat_add(ctx.saga, ip.id, instance_id, location).await {
             // The address is no longer ours, or the instance is not there any more.
             Err(Error::NotFound { .. } | Error::InvalidRequest { .. } | Error::Busy { .. }) => {
                 Ok(None)
@@ -132,9 +135,11 @@ async fn port(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
     else {
         return Ok(());
     };
-    let ip: &ExternalIp = &ip;
-    let call =
-        |agent: SledAgent| async move { agent.remove_external_ip(location.vmm_id, ip).await };
+    let (kind, address) = (ip.kind, ip.ip.0);
+    let call = |agent: SledAgent| async move {
+        agent.remove_external_ip(location.vmm_id, kind, address).await
+    };
+    let _turn = ctx.dataplane.port_turns.wait(location.vmm_id).await;
     match call_sled(ctx, location, instance_id, Some(PORT_TRIES), call).await {
         SledOutcome::Done(()) | SledOutcome::VmmGone => Ok(()),
         SledOutcome::GaveUp(error) => Err(failed(Error::unavailable(error))),
@@ -142,7 +147,7 @@ async fn port(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
 }
 
 /// The sled did not answer when asked to take the address off, so it may not answer now either;
-/// what the port lacks then, the next detach, start or reconciliation puts right.
+/// what the port lacks then, the port reconciler puts right.
 async fn undo_port(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Error> {
     let ctx = sagactx.user_data();
     let Begun::Moving { ip, instance_id, location: Some(location) } =
@@ -150,13 +155,16 @@ async fn undo_port(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Erro
     else {
         return Ok(());
     };
-    let ip: &ExternalIp = &ip;
-    let call = |agent: SledAgent| async move { agent.add_external_ip(location.vmm_id, ip).await };
+    let (kind, address) = (ip.kind, ip.ip.0);
+    let call = |agent: SledAgent| async move {
+        agent.add_external_ip(location.vmm_id, kind, address).await
+    };
+    let _turn = ctx.dataplane.port_turns.wait(location.vmm_id).await;
     if let SledOutcome::GaveUp(error) =
         call_sled(ctx, location, instance_id, Some(UNDO_TRIES), call).await
     {
         slog::warn!(ctx.log, "a port may lack an address that stays attached";
-            "saga" => %ctx.saga_id, "address" => %ip.ip, "error" => %error);
+            "saga" => %ctx.saga.id, "address" => %ip.ip, "error" => %error);
     }
     Ok(())
 }
@@ -165,7 +173,8 @@ async fn undo_port(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Erro
 async fn complete(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
     let ctx = sagactx.user_data();
     if let Begun::Moving { ip, .. } = sagactx.lookup("begin")? {
-        ctx.datastore.complete_detach(ctx.saga_id, ip.id).await.map_err(failed)?;
+        let complete = || ctx.datastore.complete_detach(ctx.saga, ip.id);
+        decided(ctx, "complete the detach", complete).await?;
     }
     Ok(())
 }

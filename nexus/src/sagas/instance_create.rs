@@ -8,7 +8,8 @@
 //! The records have no undo: either all are made, or none. If the instance cannot be started, it
 //! is there, and stopped.
 
-use super::{NexusSaga, actions, failed, instance_start, nothing_to_undo};
+use super::retry::decided;
+use super::{NexusSaga, actions, instance_start, nothing_to_undo};
 use crate::db::instance::NewInstance;
 use db_model::Instance;
 use serde::{Deserialize, Serialize};
@@ -42,5 +43,6 @@ pub fn dag(start: bool) -> Result<Dag, DagBuilderError> {
 async fn records(sagactx: ActionContext<NexusSaga>) -> Result<Instance, ActionError> {
     let ctx = sagactx.user_data();
     let params: Params = sagactx.saga_params()?;
-    ctx.datastore.instance_create(params.new, ctx.saga_id).await.map_err(failed)
+    let create = || ctx.datastore.instance_create(ctx.saga, params.new.clone());
+    decided(ctx, "make the instance's records", create).await
 }

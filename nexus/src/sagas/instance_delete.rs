@@ -5,7 +5,8 @@
 //! | records | deletes the instance and all that belongs to it, in one transaction | |
 //! | push | tells the switches; wakes the v2p task | |
 
-use super::{NexusSaga, actions, failed, nothing_to_undo};
+use super::retry::decided;
+use super::{NexusSaga, actions, nothing_to_undo};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use steno::{ActionContext, ActionError, Dag, DagBuilder, DagBuilderError, Node, SagaName};
@@ -35,7 +36,8 @@ pub fn dag() -> Result<Dag, DagBuilderError> {
 async fn records(sagactx: ActionContext<NexusSaga>) -> Result<Vec<IpAddr>, ActionError> {
     let ctx = sagactx.user_data();
     let params: Params = sagactx.saga_params()?;
-    ctx.datastore.instance_delete(params.instance_id).await.map_err(failed)
+    let delete = || ctx.datastore.instance_delete(ctx.saga, params.instance_id);
+    decided(ctx, "delete the instance's records", delete).await
 }
 
 /// Pushing what is pushed is fine, so a second time is.

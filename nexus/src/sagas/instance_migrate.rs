@@ -11,7 +11,7 @@
 //! of the instance comes or goes.
 
 use super::instance_start::{register_on_sled, unregister_from_sled};
-use super::retry::{SledOutcome, call_sled, until_done};
+use super::retry::{SledOutcome, call_sled, decided, until_done};
 use super::{NexusSaga, actions, failed, guard, nothing_to_undo};
 use crate::dataplane::sled::{SledAgent, VmmRequest};
 use crate::dataplane::vmm_spec::propolis_address;
@@ -55,17 +55,16 @@ pub fn dag() -> Result<Dag, DagBuilderError> {
 async fn begin(sagactx: ActionContext<NexusSaga>) -> Result<(Vmm, Vmm), ActionError> {
     let ctx = sagactx.user_data();
     let Params { instance_id, migration_id, target } = sagactx.saga_params()?;
-    ctx.datastore
-        .begin_migrate(ctx.saga_id, instance_id, target, migration_id)
-        .await
-        .map_err(failed)
+    let begin = || ctx.datastore.begin_migrate(ctx.saga, instance_id, target, migration_id);
+    decided(ctx, "begin the migration", begin).await
 }
 
 /// A migration that went through, or another one, is left.
 async fn undo_begin(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Error> {
     let ctx = sagactx.user_data();
     let Params { instance_id, migration_id, target } = sagactx.saga_params()?;
-    let undo = || ctx.datastore.undo_begin_migrate(instance_id, migration_id, target.vmm_id);
+    let undo =
+        || ctx.datastore.undo_begin_migrate(ctx.saga, instance_id, migration_id, target.vmm_id);
     until_done(ctx, "forget the migration", undo).await;
     Ok(())
 }

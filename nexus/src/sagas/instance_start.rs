@@ -9,7 +9,7 @@
 //! | register | tells the sled all that it needs to run the VMM | |
 //! | run | tells the sled to run it; wakes the v2p task | |
 
-use super::retry::{SledOutcome, call_sled, until_done};
+use super::retry::{SledOutcome, call_sled, decided, until_done};
 use super::{NexusSaga, SagaContext, actions, failed, guard, nothing_to_undo};
 use crate::dataplane::sled::{SledAgent, SledError, VmmRequest};
 use crate::dataplane::vmm_spec::{ensure_body, propolis_address};
@@ -81,14 +81,15 @@ fn location(vmm: &Vmm) -> Location {
 async fn begin(sagactx: ActionContext<NexusSaga>) -> Result<Vmm, ActionError> {
     let ctx = sagactx.user_data();
     let Params { instance_id, vmm_id, avoid } = params(&sagactx)?;
-    ctx.datastore.begin_start(ctx.saga_id, instance_id, vmm_id, avoid).await.map_err(failed)
+    let begin = || ctx.datastore.begin_start(ctx.saga, instance_id, vmm_id, avoid.clone());
+    decided(ctx, "begin the start", begin).await
 }
 
 /// An instance that has another VMM, or none, is left as it is.
 async fn undo_begin(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Error> {
     let ctx = sagactx.user_data();
     let Params { instance_id, vmm_id, .. } = params(&sagactx)?;
-    let undo = || ctx.datastore.undo_begin_start(instance_id, vmm_id);
+    let undo = || ctx.datastore.undo_begin_start(ctx.saga, instance_id, vmm_id);
     until_done(ctx, "stop the instance again", undo).await;
     ctx.v2p.activate();
     Ok(())
@@ -98,8 +99,8 @@ async fn undo_begin(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Err
 async fn nat(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
     let ctx = sagactx.user_data();
     let vmm: Vmm = sagactx.lookup("vmm")?;
-    let addresses =
-        ctx.datastore.nat_add_all(vmm.instance_id, vmm.id, vmm.sled_id).await.map_err(failed)?;
+    let add = || ctx.datastore.nat_add_all(ctx.saga, vmm.instance_id, vmm.id, vmm.sled_id);
+    let addresses = decided(ctx, "add the NAT entries", add).await?;
     ctx.dataplane.push_nat(&addresses).await;
     Ok(())
 }
@@ -108,7 +109,7 @@ async fn nat(sagactx: ActionContext<NexusSaga>) -> Result<(), ActionError> {
 async fn undo_nat(sagactx: ActionContext<NexusSaga>) -> Result<(), anyhow::Error> {
     let ctx = sagactx.user_data();
     let vmm: Vmm = sagactx.lookup("vmm")?;
-    let undo = || ctx.datastore.nat_remove_all(vmm.instance_id, vmm.id);
+    let undo = || ctx.datastore.nat_remove_all(ctx.saga, vmm.instance_id, vmm.id);
     let addresses = until_done(ctx, "remove the NAT entries", undo).await;
     ctx.dataplane.push_nat(&addresses).await;
     Ok(())
@@ -137,6 +138,7 @@ pub(super) async fn register_on_sled(
     let body = describe(ctx, vmm, migration_id).await?;
     let agent = ctx.dataplane.sleds.agent(vmm.sled_id).await?;
     for n in 1.. {
+        ctx.ownership.confirm(&ctx.datastore, n > 1).await;
         match agent.vmm_register(vmm.id, body.clone()).await {
             Ok(report) => {
                 ctx.datastore.vmm_report(vmm.id, report).await?;
@@ -165,7 +167,7 @@ pub(super) async fn unregister_from_sled(ctx: &SagaContext, vmm: &Vmm) {
         call_sled(ctx, location(vmm), vmm.instance_id, tries, call).await
     {
         slog::warn!(ctx.log, "a sled may still have a VMM that is no longer wanted";
-            "saga" => %ctx.saga_id, "vmm" => %vmm.id, "error" => %error);
+            "saga" => %ctx.saga.id, "vmm" => %vmm.id, "error" => %error);
     }
 }
 

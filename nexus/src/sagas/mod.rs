@@ -17,17 +17,20 @@ pub mod instance_create;
 pub mod instance_delete;
 pub mod instance_migrate;
 pub mod instance_start;
+pub mod ownership;
 pub mod retry;
 mod store;
 
 use crate::background::Activator;
 use crate::dataplane::Dataplane;
 use crate::db::Datastore;
+use crate::db::saga::{SagaRef, taken_over};
 use nexus_common::Error;
+use ownership::Ownership;
 use slog::Logger;
+use std::future::Future;
 use std::sync::Arc;
 use steno::{ActionContext, ActionError, ActionRegistry};
-use uuid::Uuid;
 
 /// The type of all sagas of Nexus.
 #[derive(Debug)]
@@ -40,8 +43,9 @@ impl steno::SagaType for NexusSaga {
 /// What the actions of one saga work with.
 #[derive(Clone, Debug)]
 pub struct SagaContext {
-    /// The saga, as rows that are in its hands name it.
-    pub saga_id: Uuid,
+    /// The saga, as rows that are in its hands name it, and as whose owner we act.
+    pub saga: SagaRef,
+    pub ownership: Arc<Ownership>,
     pub datastore: Arc<Datastore>,
     pub dataplane: Arc<Dataplane>,
     /// Wakes the task that keeps v2p mappings.
@@ -58,7 +62,11 @@ macro_rules! actions {
             static $name: std::sync::LazyLock<
                 std::sync::Arc<dyn steno::Action<$crate::sagas::NexusSaga>>,
             > = std::sync::LazyLock::new(|| {
-                steno::ActionFunc::new_action($label, $action, $undo)
+                steno::ActionFunc::new_action(
+                    $label,
+                    |sagactx| $crate::sagas::while_owned(sagactx, $action),
+                    |sagactx| $crate::sagas::undo_while_owned(sagactx, $undo),
+                )
             });
         )+
 
@@ -80,6 +88,40 @@ pub fn registry() -> ActionRegistry<NexusSaga> {
     instance_migrate::register(&mut registry);
     instance_start::register(&mut registry);
     registry
+}
+
+/// Runs an action for as long as the saga is ours: see [`ownership`].
+pub(crate) async fn while_owned<T, F, Fut>(
+    sagactx: ActionContext<NexusSaga>,
+    action: F,
+) -> Result<T, ActionError>
+where
+    F: FnOnce(ActionContext<NexusSaga>) -> Fut,
+    Fut: Future<Output = Result<T, ActionError>>,
+{
+    let ownership = sagactx.user_data().ownership.clone();
+    tokio::select! {
+        biased;
+        () = ownership.lost() => Err(failed(taken_over())),
+        result = action(sagactx) => result,
+    }
+}
+
+/// Runs an undo for as long as the saga is ours; then its new owner does.
+pub(crate) async fn undo_while_owned<F, Fut>(
+    sagactx: ActionContext<NexusSaga>,
+    undo: F,
+) -> Result<(), anyhow::Error>
+where
+    F: FnOnce(ActionContext<NexusSaga>) -> Fut,
+    Fut: Future<Output = Result<(), anyhow::Error>>,
+{
+    let ownership = sagactx.user_data().ownership.clone();
+    tokio::select! {
+        biased;
+        () = ownership.lost() => Ok(()),
+        result = undo(sagactx) => result,
+    }
 }
 
 /// The undo of an action that leaves nothing behind.

@@ -1,6 +1,6 @@
 //! Trying again: in undo actions until it works, in actions a bounded number of times.
 
-use super::SagaContext;
+use super::{SagaContext, failed};
 use crate::dataplane::sled::SledError;
 use crate::db::attach::Location;
 use nexus_common::Error;
@@ -8,6 +8,7 @@ use rand::Rng;
 use slog::warn;
 use std::future::Future;
 use std::time::Duration;
+use steno::ActionError;
 
 /// The longest pause between two tries of an undo.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
@@ -26,13 +27,40 @@ where
     Fut: Future<Output = Result<T, Error>>,
 {
     for n in 0.. {
+        ctx.ownership.confirm(&ctx.datastore, n > 0).await;
         match step().await {
             Ok(value) => return value,
             Err(error) => {
                 warn!(ctx.log, "undo is tried again";
-                    "saga" => %ctx.saga_id, "step" => what, "try" => n + 1, "error" => %error);
+                    "saga" => %ctx.saga.id, "step" => what, "try" => n + 1, "error" => %error);
                 tokio::time::sleep(pause(n)).await;
             }
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+/// Runs a transaction of an action until its outcome is known. A connection that breaks may do so
+/// after the transaction was committed; if the action failed then, it would not be undone, as
+/// steno undoes what completed. Every such transaction may run twice.
+pub(super) async fn decided<T, F, Fut>(
+    ctx: &SagaContext,
+    what: &str,
+    mut step: F,
+) -> Result<T, ActionError>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T, Error>>,
+{
+    for n in 0.. {
+        match step().await {
+            Err(error @ Error::Unavailable { .. }) => {
+                warn!(ctx.log, "transaction of a saga is run again";
+                    "saga" => %ctx.saga.id, "step" => what, "try" => n + 1, "error" => %error);
+                tokio::time::sleep(pause(n)).await;
+                ctx.ownership.confirm(&ctx.datastore, true).await;
+            }
+            result => return result.map_err(failed),
         }
     }
     unreachable!("the loop has no end")
@@ -62,6 +90,7 @@ where
     Fut: Future<Output = Result<T, SledError>>,
 {
     for n in 0.. {
+        ctx.ownership.confirm(&ctx.datastore, n > 0).await;
         let error = match ctx.dataplane.sleds.agent(at.sled_id).await {
             Ok(agent) => match call(agent.clone()).await {
                 Ok(value) => return SledOutcome::Done(value),
@@ -84,7 +113,7 @@ where
             return SledOutcome::GaveUp(error);
         }
         warn!(ctx.log, "sled is called again";
-            "saga" => %ctx.saga_id, "sled" => %at.sled_id, "try" => n + 1, "error" => %error);
+            "saga" => %ctx.saga.id, "sled" => %at.sled_id, "try" => n + 1, "error" => %error);
         tokio::time::sleep(pause(n)).await;
     }
     unreachable!("the loop has no end")

@@ -1,8 +1,9 @@
 //! Where steno keeps a saga's records: the database, on the condition that the saga is ours.
 
+use super::ownership::Ownership;
 use crate::db::Datastore;
 use crate::db::now;
-use crate::db::saga::{Owner, Ownership};
+use crate::db::saga::WriteOutcome;
 use async_trait::async_trait;
 use db_model::{Saga, SagaNodeEvent, SagaState};
 use newtype_uuid::GenericUuid;
@@ -17,7 +18,7 @@ use steno::{SagaCachedState, SagaCreateParams, SagaId, SagaNodeEvent as StenoEve
 #[derive(Debug)]
 pub(super) struct Store {
     pub datastore: Arc<Datastore>,
-    pub owner: Owner,
+    pub ownership: Arc<Ownership>,
     pub log: Logger,
 }
 
@@ -25,20 +26,18 @@ pub(super) struct Store {
 const RETRY: Duration = Duration::from_millis(200);
 
 impl Store {
-    /// Writes, however long it takes. steno goes on as soon as a write returns, so one that finds
-    /// the saga in other hands never does: this process's run of the saga ends here.
+    /// Writes, however long it takes: steno goes on as soon as this returns. A write that finds
+    /// the saga in other hands returns, too, without having written anything; what steno does then
+    /// has no effect any more.
     async fn persist<F, Fut>(&self, what: &str, id: SagaId, mut write: F)
     where
         F: FnMut() -> Fut,
-        Fut: Future<Output = Result<Ownership, Error>>,
+        Fut: Future<Output = Result<WriteOutcome, Error>>,
     {
-        loop {
+        while !self.ownership.is_lost() {
             match write().await {
-                Ok(Ownership::Held) => return,
-                Ok(Ownership::Lost) => {
-                    warn!(self.log, "saga was taken over; it goes on elsewhere"; "saga" => %id);
-                    std::future::pending::<()>().await;
-                }
+                Ok(WriteOutcome::Written) => return,
+                Ok(WriteOutcome::NotOwned) => self.ownership.lose(),
                 Err(error) => {
                     warn!(self.log, "saga record cannot be written; trying again";
                         "saga" => %id, "record" => what, "error" => %error);
@@ -60,16 +59,17 @@ fn state(state: SagaCachedState) -> SagaState {
 #[async_trait]
 impl SecStore for Store {
     async fn saga_create(&self, params: SagaCreateParams) -> Result<(), anyhow::Error> {
+        let created = now();
         let row = Saga {
             id: params.id.into_untyped_uuid(),
             name: params.name.to_string(),
             dag: params.dag,
             state: state(params.state),
-            creator: self.owner.sec_id,
-            owner: self.owner.sec_id,
-            adopt_generation: self.owner.adopt_generation,
-            time_created: now(),
-            time_adopted: now(),
+            creator: self.ownership.saga.owner.sec_id,
+            owner: self.ownership.saga.owner.sec_id,
+            adopt_generation: self.ownership.saga.owner.adopt_generation,
+            time_created: created,
+            time_adopted: created,
             time_done: None,
         };
         Ok(self.datastore.saga_create(row).await?)
@@ -91,16 +91,16 @@ impl SecStore for Store {
             node_id: i64::from(u32::from(event.node_id)),
             kind: event.event_type.label().to_string(),
             event: written,
-            sec_id: self.owner.sec_id,
+            sec_id: self.ownership.saga.owner.sec_id,
             time_created: now(),
         };
-        let write = || self.datastore.saga_event_create(row.clone(), self.owner);
+        let owner = self.ownership.saga.owner;
+        let write = || self.datastore.saga_event_create(row.clone(), owner);
         self.persist("event", id, write).await;
     }
 
     async fn saga_update(&self, id: SagaId, update: SagaCachedState) {
-        let write =
-            || self.datastore.saga_set_state(id.into_untyped_uuid(), self.owner, state(update));
+        let write = || self.datastore.saga_set_state(self.ownership.saga, state(update));
         self.persist("state", id, write).await;
     }
 }

@@ -78,6 +78,36 @@ async fn ranges_are_of_one_family_and_no_other_pools() {
     assert_eq!(view, json!({"capacity": 257.0, "remaining": 257.0}));
 }
 
+/// An address that no instance can use on a network must not be handed out.
+#[tokio::test]
+async fn a_range_holds_what_instances_can_have() {
+    let rack = TestRack::start().await;
+    rack.pool("four", "10.1.0.0", "10.1.0.9").await;
+    rack.pool("six", "fd00:1::", "fd00:1::9").await;
+    for (pool, first, last, kind) in [
+        ("four", "0.0.0.0", "0.0.0.1", "unspecified"),
+        ("four", "127.0.0.1", "127.0.0.1", "loopback"),
+        // In the middle of it.
+        ("four", "126.0.0.0", "128.0.0.0", "loopback"),
+        ("four", "169.254.7.0", "169.254.7.9", "link-local"),
+        ("four", "223.255.255.0", "240.0.0.1", "multicast"),
+        ("six", "::", "::", "unspecified"),
+        ("six", "::1", "::9", "loopback"),
+        ("six", "::ffff:10.0.0.1", "::ffff:10.0.0.9", "IPv4-mapped IPv6"),
+        ("six", "fe80::1", "fe80::9", "link-local"),
+        ("six", "febf::", "fec0::", "link-local"),
+    ] {
+        let reply = rack.post(&format!("{POOLS}/{pool}/ranges/add"), range(first, last)).await;
+        reply.refused_about(400, &format!("it has {kind} addresses"));
+    }
+    assert_eq!(rack.all(&format!("{POOLS}/four/ranges")).await.len(), 1);
+    let next_to = [("four", "169.253.0.0", "169.253.255.255"), ("six", "fec0::", "fec0::9")];
+    for (pool, first, last) in next_to {
+        let path = format!("{POOLS}/{pool}/ranges/add");
+        rack.post(&path, range(first, last)).await.expect(201);
+    }
+}
+
 #[tokio::test]
 async fn a_range_in_use_stays() {
     let rack = TestRack::start().await;

@@ -2,7 +2,7 @@
 
 use futures::stream::{self, StreamExt};
 use nexus_tests::TestRack;
-use nexus_tests::make::{auto, floating_ip_body, with};
+use nexus_tests::make::{auto, floating_ip_body, instance_path, with};
 use serde_json::{Value, json};
 
 const FIPS: &str = "/v1/floating-ips?project=demo";
@@ -73,6 +73,20 @@ async fn every_listing_accepts_its_own_tokens() {
     rack.disk("demo", "a").await;
     rack.disk("demo", "b").await;
     rack.project("second").await;
+    for name in ["a", "b"] {
+        let snapshot = rack.snapshot("demo", name, name).await;
+        rack.image("demo", name, &snapshot).await;
+        let key = json!({"name": name, "description": "", "public_key": "ssh-ed25519 AAAA"});
+        rack.post("/v1/me/ssh-keys", key).await.expect(201);
+    }
+    let disks = json!({"start": false, "disks": [
+        {"type": "attach", "name": "a"}, {"type": "attach", "name": "b"},
+    ]});
+    let c = rack.instance_with("demo", "c", disks).await;
+    let promoted = rack.call("/v1/images/b/promote?project=demo").await.expect(202);
+    assert_eq!(promoted["name"], "b");
+    let its = |what: &str| format!("{}/{what}?", instance_path(&c));
+    let (its_disks, its_keys) = (its("disks"), its("ssh-public-keys"));
     rack.pool("p", "10.1.0.0", "10.1.0.1").await;
     let by_name_or_id = ["name_ascending", "name_descending", "id_ascending"];
     for (path, least) in [
@@ -80,6 +94,12 @@ async fn every_listing_accepts_its_own_tokens() {
         ("/v1/instances?project=demo", 2),
         ("/v1/disks?project=demo", 2),
         ("/v1/projects?", 2),
+        ("/v1/snapshots?project=demo", 2),
+        ("/v1/images?project=demo", 1),
+        ("/v1/images?", 1),
+        ("/v1/me/ssh-keys?", 2),
+        (&its_disks, 2),
+        (&its_keys, 2),
         ("/v1/vpcs?project=demo", 1),
         ("/v1/vpc-subnets?vpc=default&project=demo", 1),
         ("/v1/network-interfaces?instance=a&project=demo", 1),
@@ -96,7 +116,22 @@ async fn every_listing_accepts_its_own_tokens() {
         }
         assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "{path}");
     }
-    for path in ["/v1/system/ip-pools/p/silos?", "/v1/system/ip-pools/p/ranges?"] {
-        assert_eq!(rack.all(&format!("{path}&limit=1")).await.len(), 1, "{path}");
+    for order in by_name_or_id {
+        let path = format!("/v1/system/utilization/silos?sort_by={order}&limit=1");
+        assert_eq!(rack.all(&path).await.len(), 1, "{path}");
+    }
+    let running = rack.running_instance("demo", "d").await;
+    let on = rack.vmm_of(&running).await.expect("it runs").sled;
+    let sled = &rack.ready().sled_agents[on].id;
+    let on_sled = format!("/v1/system/hardware/sleds/{sled}/instances?");
+    for (path, count) in [
+        ("/v1/system/ip-pools/p/silos?", 1),
+        ("/v1/system/ip-pools/p/ranges?", 1),
+        ("/v1/system/silo-quotas?", 1),
+        ("/v1/system/hardware/sleds?", 2),
+        (&on_sled, 1),
+        ("/v1/me/groups?", 0),
+    ] {
+        assert_eq!(rack.all(&format!("{path}&limit=1")).await.len(), count, "{path}");
     }
 }

@@ -48,6 +48,13 @@ impl Fields {
         self.0.insert(name.to_string(), value.into());
     }
 
+    /// Sets a field of the newest form that is not there at all, not even as `null`.
+    pub fn set_if_absent(&mut self, name: &str, value: impl Into<Value>) {
+        if !self.0.contains_key(name) {
+            self.set(name, value);
+        }
+    }
+
     /// The object that a field is, to be rewritten in its place.
     pub fn rewrite(
         &mut self,

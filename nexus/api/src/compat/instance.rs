@@ -4,7 +4,7 @@ use super::address::modernize_external_ip;
 use super::disk::modernize_disk;
 use super::network_interface::modernize_attachment;
 use super::{Fields, OldSpellings};
-use crate::types::InstanceCreate;
+use crate::types::{InstanceCreate, InstanceUpdate};
 use dropshot::HttpError;
 use nexus_common::NameOrId;
 use serde_json::{Value, json};
@@ -15,13 +15,29 @@ impl OldSpellings for InstanceCreate {
         fields.rewrite("network_interfaces", modernize_attachment)?;
         fields.rewrite("boot_disk", modernize_disk_attachment)?;
         fields.rewrite_each("disks", modernize_disk_attachment)?;
-        // From when a group was joined by its name or id alone.
-        fields.replace_each("multicast_groups", |group| match group {
-            Value::String(group) => json!({"group": group}),
-            newest => newest,
-        });
+        modernize_multicast_groups(fields);
         Ok(None)
     }
+}
+
+/// What older bodies leave out was not there to be set, or `null`.
+impl OldSpellings for InstanceUpdate {
+    fn modernize(fields: &mut Fields) -> Result<Option<NameOrId>, HttpError> {
+        for name in ["boot_disk", "auto_restart_policy", "cpu_platform"] {
+            fields.set_if_absent(name, Value::Null);
+        }
+        fields.set_if_absent("enable_jumbo_frames", false);
+        modernize_multicast_groups(fields);
+        Ok(None)
+    }
+}
+
+/// From when a group was joined by its name or id alone.
+fn modernize_multicast_groups(fields: &mut Fields) {
+    fields.replace_each("multicast_groups", |group| match group {
+        Value::String(group) => json!({"group": group}),
+        newest => newest,
+    });
 }
 
 fn modernize_disk_attachment(fields: &mut Fields) -> Result<(), HttpError> {
@@ -82,6 +98,19 @@ mod test {
                 "multicast_groups": [{"group": "g"}, {"group": "h"}],
             })),
         );
+    }
+
+    #[test]
+    fn an_older_update_sets_what_it_does_not_name_to_nothing() {
+        assert_means::<InstanceUpdate>(
+            json!({"ncpus": 2, "memory": 1 << 30, "boot_disk": "root"}),
+            json!({
+                "ncpus": 2, "memory": 1 << 30, "boot_disk": "root", "auto_restart_policy": null,
+                "cpu_platform": null, "enable_jumbo_frames": false,
+            }),
+        );
+        let newest = json!({"ncpus": 2, "memory": 1 << 30});
+        serde_json::from_value::<InstanceUpdate>(newest).expect_err("a newest one names them");
     }
 
     #[test]

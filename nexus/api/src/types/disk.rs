@@ -1,7 +1,8 @@
 //! Disks.
 
+use super::base64_bytes;
 use super::{IdentityMetadata, IdentityMetadataCreateParams};
-use nexus_common::ByteCount;
+use nexus_common::{ByteCount, Name};
 use schemars::JsonSchema;
 use schemars::r#gen::SchemaGenerator;
 use schemars::schema::{InstanceType, Metadata, Schema, SchemaObject};
@@ -155,6 +156,24 @@ pub struct DiskCreate {
     pub disk_backend: DiskBackend,
     /// The size.
     pub size: ByteCount,
+}
+
+/// A piece of a disk's content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportBlocksBulkWrite {
+    /// Where it goes, in bytes from the beginning of the disk: a multiple of the block size.
+    pub offset: u64,
+    /// The data, encoded in Base64. At most 512 KiB before encoding, in whole blocks.
+    #[serde(with = "base64_bytes")]
+    #[schemars(schema_with = "base64_bytes::schema")]
+    pub base64_encoded_data: Vec<u8>,
+}
+
+/// How to end the import of a disk's content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FinalizeDisk {
+    /// The name of a snapshot to make of the disk. Absent or `null`: none is made.
+    pub snapshot_name: Option<Name>,
 }
 
 /// Where a new disk's blocks are kept, and what is in them at first.

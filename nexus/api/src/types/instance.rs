@@ -177,6 +177,54 @@ fn yes() -> bool {
     true
 }
 
+/// What an instance is to be changed to. Every field but `multicast_groups` is what it will be
+/// afterwards, not a difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstanceUpdate {
+    /// The number of virtual CPUs. Another number than it has needs a stopped instance.
+    pub ncpus: InstanceCpuCount,
+    /// The memory. Another size than it has needs a stopped instance.
+    pub memory: ByteCount,
+    /// The name or id of the disk to boot from, one that is attached; `null` for whatever the
+    /// firmware finds bootable. Another disk than it has needs a stopped instance.
+    #[serde(deserialize_with = "nullable::read")]
+    #[schemars(schema_with = "nullable::schema::<NameOrId>")]
+    pub boot_disk: Option<NameOrId>,
+    /// What to do when the instance fails; `null` for what is the default at that time.
+    #[serde(deserialize_with = "nullable::read")]
+    #[schemars(schema_with = "nullable::schema::<InstanceAutoRestartPolicy>")]
+    pub auto_restart_policy: Option<InstanceAutoRestartPolicy>,
+    /// The kind of CPU that the instance needs; `null` for any. Another kind than it has needs a
+    /// stopped instance.
+    #[serde(deserialize_with = "nullable::read")]
+    #[schemars(schema_with = "nullable::schema::<InstanceCpuPlatform>")]
+    pub cpu_platform: Option<InstanceCpuPlatform>,
+    /// Whether to use jumbo frames on the primary network interface.
+    pub enable_jumbo_frames: bool,
+    /// The multicast groups that the instance is to be in. Absent or `null`: those that it is in.
+    #[serde(default)]
+    pub multicast_groups: Option<Vec<MulticastGroupJoinSpec>>,
+}
+
+/// Fields that may be `null` but must not be absent.
+mod nullable {
+    use schemars::JsonSchema;
+    use schemars::r#gen::SchemaGenerator;
+    use schemars::schema::Schema;
+    use serde::{Deserialize, Deserializer};
+
+    /// That a field is read by a function of its own is what keeps it from being optional.
+    pub fn read<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
+        Option::deserialize(deserializer)
+    }
+
+    pub fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Option<T>>()
+    }
+}
+
 /// A disk that a new instance gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -207,23 +255,16 @@ pub struct MulticastGroupJoinSpec {
     pub ip_version: Option<IpVersion>,
 }
 
-/// User data as Base64.
+/// User data: Base64, and not too much of it.
 mod user_data {
+    use super::super::base64_bytes;
     use super::USER_DATA_MAX;
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    use schemars::r#gen::SchemaGenerator;
-    use schemars::schema::{InstanceType, Schema, SchemaObject};
-    use serde::{Deserialize, Deserializer, Serializer, de};
+    use serde::{Deserializer, de};
 
-    pub fn serialize<S: Serializer>(data: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(data))
-    }
+    pub use base64_bytes::{schema, serialize};
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        let data = STANDARD
-            .decode(String::deserialize(deserializer)?)
-            .map_err(|error| de::Error::custom(format!("invalid Base64: {error}")))?;
+        let data = base64_bytes::deserialize(deserializer)?;
         if data.len() > USER_DATA_MAX {
             return Err(de::Error::custom(format!(
                 "user data may have at most {USER_DATA_MAX} bytes, but has {}",
@@ -231,15 +272,6 @@ mod user_data {
             )));
         }
         Ok(data)
-    }
-
-    pub fn schema(_: &mut SchemaGenerator) -> Schema {
-        SchemaObject {
-            instance_type: Some(InstanceType::String.into()),
-            format: Some("byte".to_string()),
-            ..Default::default()
-        }
-        .into()
     }
 }
 

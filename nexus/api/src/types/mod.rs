@@ -4,11 +4,13 @@
 //! comments are its descriptions. A `…Create` or `…Update` is what a client sends; a type named
 //! after the resource alone is the resource as a client sees it.
 
+mod base64_bytes;
 mod credential;
 mod disk;
 mod external_ip;
 mod floating_ip;
 mod identity;
+mod image;
 mod instance;
 mod ip_pool;
 mod network_interface;
@@ -16,7 +18,11 @@ pub(crate) mod path;
 mod ping;
 mod policy;
 mod project;
+mod quotas;
 mod silo;
+mod sled;
+mod snapshot;
+mod ssh_key;
 mod unknown;
 mod user;
 mod vpc;
@@ -25,7 +31,10 @@ pub use credential::{
     ConsoleSession, DeviceAccessToken, DeviceAccessTokenRequest, DeviceAuthRequest,
     DeviceAuthVerify, SiloAuthSettings, SiloAuthSettingsUpdate,
 };
-pub use disk::{BlockSize, Disk, DiskBackend, DiskCreate, DiskSource, DiskState, DiskType};
+pub use disk::{
+    BlockSize, Disk, DiskBackend, DiskCreate, DiskSource, DiskState, DiskType, FinalizeDisk,
+    ImportBlocksBulkWrite,
+};
 pub use external_ip::{
     AddressAllocator, EphemeralIpCreate, ExternalIp, ExternalIpCreate, PoolSelector,
 };
@@ -35,10 +44,11 @@ pub use floating_ip::{
 pub use identity::{
     HasIdentity, IdentityMetadata, IdentityMetadataCreateParams, IdentityMetadataUpdateParams,
 };
+pub use image::{Digest, Image, ImageCreate, ImageSource};
 pub use instance::{
     Instance, InstanceAutoRestartPolicy, InstanceCpuCount, InstanceCpuPlatform, InstanceCreate,
-    InstanceDiskAttachment, InstanceState, MulticastGroupIdentifier, MulticastGroupJoinSpec,
-    USER_DATA_MAX,
+    InstanceDiskAttachment, InstanceState, InstanceUpdate, MulticastGroupIdentifier,
+    MulticastGroupJoinSpec, USER_DATA_MAX,
 };
 pub use ip_pool::{
     IpPool, IpPoolAssignment, IpPoolCreate, IpPoolLinkSilo, IpPoolRange, IpPoolSiloLink,
@@ -51,10 +61,11 @@ pub use network_interface::{
 };
 pub use path::{BuiltinUserPath, GroupFilter, GroupPath, SiloSelector, TokenPath, UserPath};
 pub use path::{
-    DiskPath, EphemeralIpDetachSelector, FloatingIpPath, InstancePath, InstanceSelector,
-    InterfacePath, IpPoolFilter, IpPoolPath, IpPoolSiloPath, OptionalInstanceSelector,
-    OptionalProjectSelector, OptionalVpcSelector, ProjectPath, ProjectSelector, SiloIpPoolFilter,
-    SiloPath, SubnetPath, VpcPath, VpcSelector,
+    DiskPath, EphemeralIpDetachSelector, FloatingIpPath, ImagePath, ImageSelector, InstancePath,
+    InstanceSelector, InterfacePath, IpPoolFilter, IpPoolPath, IpPoolSiloPath,
+    OptionalInstanceSelector, OptionalProjectSelector, OptionalVpcSelector, ProjectPath,
+    ProjectSelector, SiloIpPoolFilter, SiloPath, SledPath, SnapshotPath, SshKeyPath, SubnetPath,
+    VpcPath, VpcSelector,
 };
 pub use ping::{Ping, PingStatus};
 pub use policy::{
@@ -65,10 +76,19 @@ pub use project::{
     Project, ProjectCreate, ProjectCreateDefaults, ProjectUpdate, SubnetCreateDefaults,
     VpcCreateDefaults, VpcCreateDefaultsSelection,
 };
+pub use quotas::{
+    SiloQuotas, SiloQuotasUpdate, SiloUtilization, Utilization, VirtualResourceCounts,
+};
 pub use silo::{
     CertificateCreate, FleetRole, LoginPath, ServiceUsingCertificate, Silo, SiloCreate,
     SiloIdentityMode, SiloQuotasCreate, SiloRole,
 };
+pub use sled::{
+    Baseboard, Sled, SledInstance, SledPolicy, SledProvisionPolicy, SledProvisionPolicyParams,
+    SledProvisionPolicyResponse, SledState,
+};
+pub use snapshot::{Snapshot, SnapshotCreate, SnapshotState};
+pub use ssh_key::{SshKey, SshKeyCreate};
 pub use unknown::NoOtherFields;
 pub use user::{
     CurrentUser, Group, PASSWORD_MAX, Password, User, UserBuiltin, UserCreate, UserPassword,

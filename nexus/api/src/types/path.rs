@@ -107,6 +107,43 @@ pub struct DiskPath {
     pub disk: NameOrId,
 }
 
+/// A snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct SnapshotPath {
+    /// Name or ID of the snapshot
+    pub snapshot: NameOrId,
+}
+
+/// An image.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct ImagePath {
+    /// Name or ID of the image
+    pub image: NameOrId,
+}
+
+/// Whose images are meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImageSelector {
+    /// Name or ID of the project; absent for the images of the silo, refused with an id of an
+    /// image
+    #[serde(default, deserialize_with = "named::project")]
+    pub project: Option<NameOrId>,
+}
+
+/// An SSH key of the user.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct SshKeyPath {
+    /// Name or ID of the SSH key
+    pub ssh_key: NameOrId,
+}
+
+/// A sled.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct SledPath {
+    /// ID of the sled
+    pub sled_id: Uuid,
+}
+
 /// A network interface.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct InterfacePath {

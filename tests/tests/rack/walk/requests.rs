@@ -4,7 +4,7 @@
 //! that is too long, which is found out after the question who asks; what is to be deleted is in
 //! use; what is to be changed stays as it is.
 
-use nexus_tests::make::{disk_body, instance_body, with};
+use nexus_tests::make::{disk_body, image_body, instance_body, update_body, with};
 use nexus_tests::tenants::silo_body;
 use nexus_tests::{Client, Reply};
 use reqwest::Method;
@@ -31,8 +31,15 @@ const KEYS: &[&str] = &[
     "vpc",
     "subnet",
     "group_id",
+    "snapshot",
+    "image",
+    "sled_id",
+    "fresh_image",
+    "fresh_silo_image",
+    "fresh_snapshot",
     "fresh_user",
     "fresh_code",
+    "own_key",
     "own_token",
 ];
 
@@ -179,9 +186,13 @@ pub fn request(operation: &str) -> Option<Request> {
         "project_create" => body(named()),
         "project_update" => body(json!({})),
         "project_policy_update" => body(json!("{project_policy}")),
-        "disk_list" | "floating_ip_list" | "instance_list" | "vpc_list" => query(IN_PROJECT),
+        "disk_list" | "floating_ip_list" | "image_list" | "instance_list" | "snapshot_list"
+        | "vpc_list" => query(IN_PROJECT),
         "disk_view" | "disk_delete" => plain(),
         "disk_create" => create(with(disk_body("n"), too_long())),
+        "disk_bulk_write_import_start" | "disk_bulk_write_import_stop" => plain(),
+        "disk_bulk_write_import" => body(json!({"offset": 0, "base64_encoded_data": ""})),
+        "disk_finalize_import" => body(json!({})),
         "floating_ip_view" | "floating_ip_delete" => plain(),
         "floating_ip_create" => create(named()),
         "floating_ip_update" => body(json!({})),
@@ -189,7 +200,10 @@ pub fn request(operation: &str) -> Option<Request> {
         "floating_ip_detach" => Some(in_place_of("{floating_ip}", "{loose_ip}")),
         "instance_view" | "instance_delete" | "instance_external_ip_list" => plain(),
         "instance_create" => create(with(instance_body("n"), too_long())),
+        "instance_update" => body(update_body()),
         "instance_start" | "instance_stop" | "instance_reboot" => moving(),
+        "instance_disk_list" | "instance_ssh_public_key_list" => plain(),
+        "instance_disk_attach" | "instance_disk_detach" => body(json!({"disk": "{disk}"})),
         "instance_ephemeral_ip_attach" => {
             Some(Request { body: Some(json!({})), ..moving().unwrap_or_default() })
         }
@@ -197,8 +211,21 @@ pub fn request(operation: &str) -> Option<Request> {
         "instance_network_interface_list" => query("?instance={instance}"),
         "instance_network_interface_view" | "vpc_view" | "vpc_subnet_view" => plain(),
         "vpc_subnet_list" => query("?vpc={vpc}"),
+        "image_view" | "snapshot_view" => plain(),
+        "image_create" => create(with(image_body("n", &json!({"id": "{snapshot}"})), too_long())),
+        "image_delete" | "image_promote" => Some(in_place_of("{image}", "{fresh_image}")),
+        "image_demote" => {
+            Some(Request { query: IN_PROJECT, ..in_place_of("{image}", "{fresh_silo_image}") })
+        }
+        "snapshot_create" => create(with(named(), json!({"disk": "{disk}"}))),
+        "snapshot_delete" => Some(in_place_of("{snapshot}", "{fresh_snapshot}")),
         // The silo of the user
         "current_user_view" | "current_user_groups" | "current_user_access_token_list" => plain(),
+        "current_user_ssh_key_list" | "utilization_view" => plain(),
+        "current_user_ssh_key_create" => body(with(named(), json!({"public_key": "k"}))),
+        "current_user_ssh_key_view" | "current_user_ssh_key_delete" => {
+            Some(in_place_of("{ssh_key}", "{own_key}"))
+        }
         "current_user_access_token_delete" => Some(in_place_of("{token_id}", "{own_token}")),
         "device_auth_confirm" => body(json!({"user_code": "{fresh_code}"})),
         "policy_view" | "auth_settings_view" | "user_list" | "group_list" => plain(),
@@ -208,7 +235,11 @@ pub fn request(operation: &str) -> Option<Request> {
         "group_view" | "ip_pool_list" | "ip_pool_view" => plain(),
         // Operators
         "silo_list" | "silo_view" | "silo_delete" | "silo_policy_view" => plain(),
-        "silo_ip_pool_list" => plain(),
+        "silo_ip_pool_list" | "silo_quotas_view" | "silo_utilization_view" => plain(),
+        "silo_utilization_list" | "system_quotas_list" => plain(),
+        "silo_quotas_update" => body(json!({})),
+        "sled_list" | "sled_view" | "sled_instance_list" => plain(),
+        "sled_set_provision_policy" => body(json!({"state": "provisionable"})),
         "silo_create" => body(with(silo_body("n"), too_long())),
         "silo_policy_update" => body(json!("{silo_policy}")),
         "silo_user_list" | "silo_user_view" => query(IN_SILO),

@@ -1,11 +1,12 @@
 //! What the walk finds: a silo with one of everything, another silo, and a user for every role.
 
 use super::requests::Ids;
-use nexus_tests::make::{attach_body, disk_body, with};
+use nexus_tests::make::{attach_body, image_body, with};
 use nexus_tests::tenants::silo_body;
 use nexus_tests::{Client, TestRack};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use uuid::Uuid;
 
 /// The columns of the table in the documentation: users of the silo `red`, each with one role.
 pub const ROLES: [&str; 12] = [
@@ -27,7 +28,14 @@ pub struct World {
     /// By role; and `blue admin`, the administrator of another silo.
     pub clients: BTreeMap<&'static str, Client>,
     admin: Client,
+    /// The administrator of `red`.
+    owner: Client,
     ids: Ids,
+}
+
+/// A name that nothing else has.
+fn fresh() -> String {
+    format!("n{}", &Uuid::new_v4().simple().to_string()[..12])
 }
 
 fn id(view: &Value) -> String {
@@ -60,11 +68,11 @@ impl World {
         let blue = rack.user("blue", "admin").await;
         rack.grant("/v1/system/silos/blue/policy", &blue, "admin").await;
         clients.insert("blue admin", rack.login("blue", "admin").await);
-        let mut world = World { clients, admin: rack.nexus(0), ids };
+        let mut world = World { clients, admin: rack.nexus(0), owner, ids };
         for (key, client, path) in [
             ("fleet_policy", &world.admin, "/v1/system/policy"),
-            ("silo_policy", &owner, "/v1/policy"),
-            ("project_policy", &owner, "/v1/projects/demo/policy"),
+            ("silo_policy", &world.owner, "/v1/policy"),
+            ("project_policy", &world.owner, "/v1/projects/demo/policy"),
         ] {
             let policy = client.get(path).await.expect(200);
             world.ids.set(key, policy.to_string());
@@ -78,10 +86,29 @@ impl World {
         let mut ids = self.ids.clone();
         match operation {
             "local_idp_user_delete" => {
-                let name = format!("u{}", &uuid::Uuid::new_v4().simple().to_string()[..12]);
                 let path = "/v1/system/identity-providers/local/users?silo=red";
-                let body = json!({"external_id": name, "password": {"mode": "login_disallowed"}});
+                let password = json!({"mode": "login_disallowed"});
+                let body = json!({"external_id": fresh(), "password": password});
                 ids.set("fresh_user", id(&self.admin.post(path, body).await.expect(201)));
+            }
+            "image_delete" | "image_promote" => {
+                let snapshot = json!({"id": ids.get("snapshot")});
+                let image = self.owner.image("demo", &fresh(), &snapshot).await;
+                ids.set("fresh_image", id(&image));
+            }
+            "image_demote" => {
+                let body = image_body(&fresh(), &json!({"id": ids.get("snapshot")}));
+                let image = self.owner.post("/v1/images", body).await.expect(201);
+                ids.set("fresh_silo_image", id(&image));
+            }
+            "snapshot_delete" => {
+                let snapshot = self.owner.snapshot("demo", &fresh(), "disk").await;
+                ids.set("fresh_snapshot", id(&snapshot));
+            }
+            "current_user_ssh_key_view" | "current_user_ssh_key_delete" => {
+                let body = json!({"name": fresh(), "description": "", "public_key": "k"});
+                let key = client.post("/v1/me/ssh-keys", body).await.expect(201);
+                ids.set("own_key", id(&key));
             }
             "device_auth_confirm" => {
                 let (_, codes) = client.device_auth(None).await;
@@ -107,7 +134,9 @@ async fn make(rack: &TestRack, owner: &Client, red: &Value) -> Ids {
     let project = owner.project("demo").await;
     let fip = owner.floating_ip("demo", "front").await;
     let loose = owner.floating_ip("demo", "loose").await;
-    let disk = owner.post("/v1/disks?project=demo", disk_body("disk")).await.expect(201);
+    let disk = owner.disk("demo", "disk").await;
+    let snapshot = owner.snapshot("demo", "snapshot", "disk").await;
+    let image = owner.image("demo", "image", &snapshot).await;
     let disks = json!({"disks": [{"type": "attach", "name": "disk"}]});
     let web = owner.instance_with("demo", "web", disks).await;
     owner.state_reached(&web, "running").await;
@@ -135,8 +164,11 @@ async fn make(rack: &TestRack, owner: &Client, red: &Value) -> Ids {
         ("vpc", &vpc),
         ("subnet", &first(subnet)),
         ("group_id", &first(group)),
+        ("snapshot", &snapshot),
+        ("image", &image),
     ] {
         ids.set(key, id(view));
     }
+    ids.set("sled_id", rack.ready().sled_agents[0].id.to_string());
     ids
 }

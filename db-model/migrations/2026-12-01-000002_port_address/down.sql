@@ -1,0 +1,1 @@
+DROP TABLE port_address;
