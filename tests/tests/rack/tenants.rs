@@ -1,6 +1,6 @@
 //! Tenants: silos with users, roles and policies of their own, that see nothing of each other.
 
-use nexus_tests::make::{attach_body, with};
+use nexus_tests::make::{attach_body, image_body, with};
 use nexus_tests::tenants::{PASSWORD, assignment, silo_body};
 use nexus_tests::{Client, TestRack};
 use serde_json::{Value, json};
@@ -46,7 +46,6 @@ async fn a_silo_lives() {
     rack.delete(&format!("{SILOS}/red"))
         .await
         .refused(400, "silo to be deleted contains a project");
-    owner.delete("/v1/vpc-subnets/default?project=p&vpc=default").await;
     owner.delete("/v1/projects/p").await.expect(204);
     rack.delete(&format!("{SILOS}/red")).await.expect(204);
     // Its users went with it, at once.
@@ -55,6 +54,62 @@ async fn a_silo_lives() {
     gone.refused(404, "not found: silo with name \"red\"");
     rack.silo("red").await;
     assert_eq!(rack.all("/v1/system/users?silo=red").await, Vec::<Value>::new());
+}
+
+/// What a silo has beside users and projects goes with it, and what a user has with the user.
+#[tokio::test]
+async fn nothing_is_left_of_a_silo() {
+    let rack = TestRack::start().await;
+    let red = tenant(&rack, "red").await;
+    let quotas = red.get(&format!("{SILOS}/red/quotas")).await.expect(200);
+    let asked = with(silo_body("red")["quotas"].clone(), json!({"silo_id": quotas["silo_id"]}));
+    assert_eq!(quotas, asked);
+    let key = json!({"name": "laptop", "description": "", "public_key": "ssh-ed25519 AAAA"});
+    red.post("/v1/me/ssh-keys", key.clone()).await.expect(201);
+    let carl = rack.user("red", "carl").await;
+    rack.login("red", "carl").await.post("/v1/me/ssh-keys", key).await.expect(201);
+    red.project("p").await;
+    red.disk("p", "d").await;
+    let snapshot = red.snapshot("p", "s", "d").await;
+    red.post("/v1/images", image_body("wide", &snapshot)).await.expect(201);
+    red.delete("/v1/snapshots/s?project=p").await.expect(204);
+    red.delete("/v1/disks/d?project=p").await.expect(204);
+    red.delete("/v1/projects/p").await.expect(204);
+    let left = async || {
+        let live = "SELECT
+            (SELECT count(*) FROM ssh_key WHERE time_deleted IS NULL),
+            (SELECT count(*) FROM image WHERE time_deleted IS NULL),
+            (SELECT count(*) FROM silo_quotas)";
+        rack.database().sql(live).await.trim().to_string()
+    };
+    assert_eq!(left().await, "2|1|1");
+    rack.delete(&format!("{USERS}/{}?silo=red", id(&carl))).await.expect(204);
+    assert_eq!(left().await, "1|1|1");
+    rack.delete(&format!("{SILOS}/red")).await.expect(204);
+    assert_eq!(left().await, "0|0|0");
+}
+
+/// Who makes a silo says what it may use; hidden silos are in no list of what is used either.
+#[tokio::test]
+async fn whoever_makes_silos_may_change_their_quotas() {
+    let rack = TestRack::start().await;
+    let operator = rack.user("default-silo", "operator").await;
+    rack.grant("/v1/system/policy", &operator, "collaborator").await;
+    let operator = rack.login("default-silo", "operator").await;
+    operator.silo("red").await;
+    let quotas = operator.put(&format!("{SILOS}/red/quotas"), json!({"cpus": 3})).await.expect(200);
+    assert_eq!(quotas["cpus"], 3);
+    let negative = json!({"quotas": {"cpus": -1, "memory": 0, "storage": 0}});
+    operator
+        .post(SILOS, with(silo_body("blue"), negative))
+        .await
+        .refused(400, "unsupported value for \"cpus\": a quota must not be negative");
+    let hidden = with(silo_body("hidden"), json!({"discoverable": false}));
+    operator.post(SILOS, hidden).await.expect(201);
+    let used = operator.all("/v1/system/utilization/silos").await;
+    let names: Vec<_> = used.iter().map(|silo| &silo["silo_name"]).collect();
+    assert_eq!(names, ["default-silo", "red"]);
+    operator.get("/v1/system/utilization/silos/hidden").await.expect(200);
 }
 
 #[tokio::test]
