@@ -299,6 +299,7 @@ async fn the_same_names_are_different_things() {
             .expect(202);
         rack.delivered_to(fip, web).await;
     }
+    rack.settled().await;
 }
 
 /// AZ-01: addresses of pools that are not linked to a silo.
