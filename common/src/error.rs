@@ -37,6 +37,11 @@ pub enum ResourceType {
     Vmm,
     Vpc,
     VpcSubnet,
+    DeviceAccessToken,
+    DeviceAuthRequest,
+    IdentityProvider,
+    SiloGroup,
+    UserBuiltin,
 }
 
 impl fmt::Display for ResourceType {
@@ -64,6 +69,11 @@ impl fmt::Display for ResourceType {
             ResourceType::Vmm => "vmm",
             ResourceType::Vpc => "vpc",
             ResourceType::VpcSubnet => "vpc-subnet",
+            ResourceType::DeviceAccessToken => "device-access-token",
+            ResourceType::DeviceAuthRequest => "device-auth-request",
+            ResourceType::IdentityProvider => "identity-provider",
+            ResourceType::SiloGroup => "silo-group",
+            ResourceType::UserBuiltin => "user-builtin",
         })
     }
 }
@@ -129,6 +139,12 @@ pub enum Error {
     /// 410: the endpoint is no more.
     #[error("{message}")]
     Gone { message: String },
+    /// 429 with `Retry-After`: too many failed logins of one user.
+    #[error("{}", self.message())]
+    TooManyAttempts { retry_after_seconds: u64 },
+    /// 501: an operation of the published API that is not served here.
+    #[error("not implemented")]
+    NotImplemented,
     /// 502 or 504: a sled did not answer a request that only it can serve.
     #[error("sled unreachable: {cause}")]
     SledUnreachable { timeout: bool, cause: String },
@@ -228,6 +244,10 @@ impl Error {
             }
             Error::Unauthenticated { .. } => "credentials missing or invalid".to_string(),
             Error::Forbidden => "Forbidden".to_string(),
+            Error::TooManyAttempts { retry_after_seconds } => {
+                format!("too many failed logins; try again in {retry_after_seconds} seconds")
+            }
+            Error::NotImplemented => "this operation is not implemented here".to_string(),
             Error::InsufficientCapacity { message } => format!("Insufficient capacity: {message}"),
             Error::SledUnreachable { .. } | Error::Internal { .. } => {
                 "Internal Server Error".to_string()
@@ -246,6 +266,8 @@ impl Error {
             Error::Forbidden => StatusCode::FORBIDDEN,
             Error::Conflict { .. } => StatusCode::CONFLICT,
             Error::Gone { .. } => StatusCode::GONE,
+            Error::TooManyAttempts { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Error::NotImplemented => StatusCode::NOT_IMPLEMENTED,
             Error::SledUnreachable { timeout: true, .. } => StatusCode::GATEWAY_TIMEOUT,
             Error::SledUnreachable { timeout: false, .. } => StatusCode::BAD_GATEWAY,
             Error::Busy { .. } | Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
@@ -265,6 +287,8 @@ impl Error {
             Error::Forbidden => "Forbidden",
             Error::Conflict { .. } => "Conflict",
             Error::Gone { .. } => "Gone",
+            Error::TooManyAttempts { .. } => "TooManyRequests",
+            Error::NotImplemented => "NotImplemented",
             Error::Busy { .. } | Error::Unavailable { .. } => "ServiceNotAvailable",
             Error::InsufficientCapacity { .. } => "InsufficientCapacity",
             Error::SledUnreachable { .. } | Error::Internal { .. } => "Internal",
@@ -285,10 +309,14 @@ impl From<Error> for HttpError {
         // Every status above is an error's; the fallback is for the type's sake.
         let status_code = ErrorStatusCode::from_status(error.status())
             .unwrap_or(ErrorStatusCode::INTERNAL_SERVER_ERROR);
-        let later = matches!(error, Error::Busy { .. } | Error::Unavailable { .. });
-        let headers = later.then(|| {
+        let later = match error {
+            Error::Busy { .. } | Error::Unavailable { .. } => Some(RETRY_AFTER_SECONDS),
+            Error::TooManyAttempts { retry_after_seconds } => Some(retry_after_seconds),
+            _ => None,
+        };
+        let headers = later.map(|seconds| {
             let mut headers = http::HeaderMap::new();
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             Box::new(headers)
         });
         HttpError {

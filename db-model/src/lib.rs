@@ -22,7 +22,8 @@ mod storage;
 pub use columns::{Ip, Mac};
 pub use external_ip::{ExternalIp, IpKind, IpState};
 pub use identity::{
-    DeviceAccessToken, FLEET_ID, IdentityType, ResourceKind, Role, RoleAssignment, Silo, SiloUser,
+    ConsoleSession, DeviceAccessToken, DeviceAuthRequest, FLEET_ID, IdentityType, ResourceKind,
+    Role, RoleAssignment, Silo, SiloGroup, SiloUser, UserBuiltin,
 };
 pub use instance::{Instance, InstanceState, Migration, MigrationState, Vmm, VmmState};
 pub use ip_pool::{

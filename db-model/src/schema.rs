@@ -8,6 +8,61 @@ diesel::table! {
         time_created -> Timestamptz,
         time_modified -> Timestamptz,
         time_deleted -> Nullable<Timestamptz>,
+        discoverable -> Bool,
+        admin_group_name -> Nullable<Text>,
+        mapped_fleet_roles -> Jsonb,
+        device_token_max_ttl_seconds -> Nullable<Int8>,
+    }
+}
+
+diesel::table! {
+    silo_group (id) {
+        id -> Uuid,
+        silo_id -> Uuid,
+        external_id -> Text,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
+        time_deleted -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    silo_group_membership (silo_group_id, silo_user_id) {
+        silo_group_id -> Uuid,
+        silo_user_id -> Uuid,
+    }
+}
+
+diesel::table! {
+    user_builtin (id) {
+        id -> Uuid,
+        name -> Text,
+        description -> Text,
+        time_created -> Timestamptz,
+        time_modified -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    console_session (id) {
+        id -> Uuid,
+        silo_user_id -> Uuid,
+        token_hash -> Binary,
+        time_created -> Timestamptz,
+        time_last_used -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    device_auth_request (user_code) {
+        user_code -> Text,
+        device_code_hash -> Binary,
+        client_id -> Uuid,
+        token_ttl_seconds -> Nullable<Int8>,
+        time_created -> Timestamptz,
+        time_expires -> Timestamptz,
+        silo_user_id -> Nullable<Uuid>,
+        token_time_expires -> Nullable<Timestamptz>,
     }
 }
 
@@ -424,6 +479,11 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(
     silo,
+    silo_group,
+    silo_group_membership,
+    user_builtin,
+    console_session,
+    device_auth_request,
     silo_user,
     role_assignment,
     device_access_token,

@@ -19,6 +19,8 @@ pub struct Config {
     pub internal: ListenConfig,
     pub operator: ListenConfig,
     #[serde(default)]
+    pub console: ConsoleConfig,
+    #[serde(default)]
     pub dataplane: DataplaneConfig,
     #[serde(default)]
     pub sagas: SagaConfig,
@@ -90,6 +92,29 @@ pub struct ExternalConfig {
     pub bind_address: SocketAddr,
     /// The API version of requests that name none; the newest if absent.
     pub default_api_version: Option<semver::Version>,
+}
+
+/// How people log in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConsoleConfig {
+    /// Seconds after which a session ends that is not used.
+    pub session_idle_timeout_secs: u32,
+    /// Seconds after which every session ends.
+    pub session_absolute_timeout_secs: u32,
+    /// Whether browsers reach this server by HTTPS though it listens without TLS itself, as
+    /// behind a proxy that ends TLS: then its cookies are for HTTPS alone.
+    pub behind_tls: bool,
+}
+
+impl Default for ConsoleConfig {
+    fn default() -> Self {
+        ConsoleConfig {
+            session_idle_timeout_secs: 8 * 3600,
+            session_absolute_timeout_secs: 24 * 3600,
+            behind_tls: false,
+        }
+    }
 }
 
 /// Where a server listens.

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use nexus::app::{Nexus, hash_token};
+use nexus::app::{Nexus, hash_password, hash_token};
 use nexus::config::{Config, DatabaseConfig, LogConfig};
 use nexus::db::auth::Bootstrap;
 use nexus::db::{Datastore, migrate};
@@ -107,14 +107,6 @@ async fn run(args: Args) -> anyhow::Result<()> {
 fn read(path: &Path) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     Ok(text.trim().to_string())
-}
-
-fn hash_password(password: &str) -> anyhow::Result<String> {
-    use argon2::PasswordHasher;
-    let hash = argon2::Argon2::default()
-        .hash_password(password.as_bytes())
-        .map_err(|error| anyhow::anyhow!("hashing the password: {error}"))?;
-    Ok(hash.to_string())
 }
 
 fn logger(config: &LogConfig) -> anyhow::Result<Logger> {

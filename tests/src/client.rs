@@ -106,12 +106,7 @@ impl Client {
         if let Some(body) = &body {
             request = request.json(body);
         }
-        let response = request.send().await?;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await?;
-        let json = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(&text) };
-        let body = json.unwrap_or(Value::String(text));
-        Ok(Reply { request: format!("{method} {path}"), status, headers, body })
+        Reply::try_read(format!("{method} {path}"), request).await
     }
 
     /// A request that a test completes itself.
@@ -158,6 +153,24 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Sends a request that a test has completed itself; panics if there is no answer. `name` is
+    /// for messages.
+    pub async fn read(name: String, request: reqwest::RequestBuilder) -> Self {
+        match Reply::try_read(name.clone(), request).await {
+            Ok(reply) => reply,
+            Err(error) => panic!("{name}: no answer: {error:?}"),
+        }
+    }
+
+    async fn try_read(name: String, request: reqwest::RequestBuilder) -> reqwest::Result<Self> {
+        let response = request.send().await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await?;
+        let json = if text.is_empty() { Ok(Value::Null) } else { serde_json::from_str(&text) };
+        let body = json.unwrap_or(Value::String(text));
+        Ok(Reply { request: name, status, headers, body })
+    }
+
     /// The body of an answer that must have this status.
     #[track_caller]
     pub fn expect(self, status: u16) -> Value {

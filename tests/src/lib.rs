@@ -25,6 +25,7 @@
 //! * [`make`]: projects, pools, addresses, instances and disks;
 //! * [`sim`]: the simulators: packets, faults, state;
 //! * [`settled`]: what must hold when nothing is going on;
+//! * [`tenants`]: silos, users, roles, logins;
 //! * [`wait`]: waiting for a condition, within a bound;
 //! * [`postgres`]: one database server for all tests of a process.
 
@@ -38,6 +39,7 @@ pub mod postgres;
 pub mod rack;
 pub mod settled;
 pub mod sim;
+pub mod tenants;
 pub mod wait;
 
 pub use client::{Client, Reply};

@@ -92,13 +92,22 @@ impl Client {
 
     /// Makes a pool with one range, and links it to the silo, not as a default.
     pub async fn pool(&self, name: &str, first: &str, last: &str) -> Value {
+        self.make_pool(name, first, last, json!({"silo": "default-silo", "is_default": false}))
+            .await
+    }
+
+    /// Makes a pool with one range, and makes it the default of a silo.
+    pub async fn pool_of(&self, silo: &str, name: &str, first: &str, last: &str) -> Value {
+        self.make_pool(name, first, last, json!({"silo": silo, "is_default": true})).await
+    }
+
+    async fn make_pool(&self, name: &str, first: &str, last: &str, link: Value) -> Value {
         let ip_version = if first.contains(':') { "v6" } else { "v4" };
         let body = json!({"name": name, "description": "a pool", "ip_version": ip_version});
         let pool = self.post("/v1/system/ip-pools", body).await.expect(201);
         let range = json!({"first": first, "last": last});
         let path = format!("/v1/system/ip-pools/{name}");
         self.post(&format!("{path}/ranges/add"), range).await.expect(201);
-        let link = json!({"silo": "default-silo", "is_default": false});
         self.post(&format!("{path}/silos"), link).await.expect(201);
         pool
     }

@@ -27,15 +27,20 @@ impl TestRack {
     /// What does not agree, if anything.
     async fn disagreement(&self) -> Result<(), Vec<String>> {
         let mut wrong = Vec::new();
-        let expected = self.expected(&mut wrong).await;
+        let mut expected = self.expected(&mut wrong).await;
+        let mut ports = BTreeMap::new();
+        for sled in self.sleds() {
+            ports.extend(addresses_of_instances(&sled.state().await));
+        }
+        // What addresses the instances of other silos have is not told: switches are to have those
+        // that their ports do.
+        for instance in self.instances_of_other_silos().await {
+            expected.extend(ports.get(&instance).cloned().map(|addresses| (instance, addresses)));
+        }
         let mappings: BTreeSet<Mapping> = expected.values().flatten().cloned().collect();
         for (index, switch) in self.switches().iter().enumerate() {
             let found = nat_table(&switch.state().await);
             differ(&format!("NAT table of switch {index}"), &mappings, &found, &mut wrong);
-        }
-        let mut ports = BTreeMap::new();
-        for sled in self.sleds() {
-            ports.extend(addresses_of_instances(&sled.state().await));
         }
         let instances: BTreeSet<_> = expected.keys().chain(ports.keys()).collect();
         let none = BTreeSet::new();
@@ -53,6 +58,21 @@ impl TestRack {
         let unchecked = outcome.unchecked.into_iter().map(|what| format!("not checked: {what}"));
         let wrong: Vec<String> = outcome.violations.into_iter().chain(unchecked).collect();
         if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
+
+    /// The instances of other silos that have a VMM.
+    async fn instances_of_other_silos(&self) -> Vec<String> {
+        const SLEDS: &str = "/v1/system/hardware/sleds";
+        let silo = self.get("/v1/me").await.expect(200)["silo_name"].clone();
+        let mut found = Vec::new();
+        for sled in self.all(SLEDS).await {
+            let sled = sled["id"].as_str().expect("a view has an id");
+            let instances = self.all(&format!("{SLEDS}/{sled}/instances")).await;
+            let others = instances.iter().filter(|instance| instance["silo_name"] != silo);
+            let ids = others.map(|instance| instance["id"].as_str().expect("a view has an id"));
+            found.extend(ids.map(str::to_string));
+        }
+        found
     }
 
     /// The addresses of every instance that has a VMM, as the API tells.

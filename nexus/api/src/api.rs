@@ -1,13 +1,14 @@
 //! The operations of the external API.
 
 use crate::compat::CompatBody;
-use crate::paging::{ListByAddress, ListById, ListByNameOrId};
+use crate::paging::{ListByAddress, ListById, ListByName, ListByNameOrId};
 use crate::types::*;
 use dropshot::{
-    EndpointTagPolicy, HttpError, HttpResponseAccepted, HttpResponseCreated, HttpResponseDeleted,
-    HttpResponseOk, HttpResponseUpdatedNoContent, Path, Query, RequestContext, ResultsPage,
-    TypedBody,
+    Body, EndpointTagPolicy, HttpError, HttpResponseAccepted, HttpResponseCreated,
+    HttpResponseDeleted, HttpResponseHeaders, HttpResponseOk, HttpResponseUpdatedNoContent, Path,
+    Query, RequestContext, ResultsPage, TypedBody,
 };
+use http::Response;
 
 /// The most bytes of a request's body that are read. A server sets it as
 /// `default_request_body_max_bytes`; it is the same for every operation.
@@ -29,8 +30,12 @@ pub const REQUEST_BODY_MAX: usize = 1 << 20;
                 description = "Virtual machines, their network interfaces and external addresses.",
             },
             "ip-pools" = { description = "The IP pools that the caller's silo may use." },
+            "console-auth" = { description = "How programs and browsers are let in." },
+            "login" = { description = "How people log in." },
+            "policy" = { description = "Who may do what in the fleet." },
+            "silos" = { description = "The caller's silo: its users, groups, policy, settings, use." },
+            "tokens" = { description = "API tokens." },
             "projects" = { description = "What groups instances, disks and networks." },
-            "silos" = { description = "The silo of the user." },
             "snapshots" = { description = "Disks as they were at some time." },
             "system/hardware" = { description = "The sleds, for operators." },
             "system/ip-pools" = { description = "All IP pools, for operators." },
@@ -59,13 +64,6 @@ pub trait NexusExternalApi {
     async fn current_user_view(
         rqctx: RequestContext<Self::Context>,
     ) -> Result<HttpResponseOk<CurrentUser>, HttpError>;
-
-    /// List the groups of the current user
-    #[endpoint { method = GET, path = "/v1/me/groups", tags = ["current-user"] }]
-    async fn current_user_groups(
-        rqctx: RequestContext<Self::Context>,
-        query: Query<ListById>,
-    ) -> Result<HttpResponseOk<ResultsPage<Group>>, HttpError>;
 
     // SSH keys
 
@@ -795,6 +793,314 @@ pub trait NexusExternalApi {
         path: Path<SiloPath>,
     ) -> Result<HttpResponseOk<Silo>, HttpError>;
 
+    // Tenants: silos, users, roles, credentials
+
+    /// Create a silo
+    ///
+    /// It has no users, no IP pools and no projects at first.
+    #[endpoint { method = POST, path = "/v1/system/silos", tags = ["system/silos"] }]
+    async fn silo_create(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<SiloCreate>,
+    ) -> Result<HttpResponseCreated<Silo>, HttpError>;
+
+    /// Delete a silo
+    ///
+    /// It must have no projects. Its users, groups, tokens and links to IP pools go with it.
+    #[endpoint { method = DELETE, path = "/v1/system/silos/{silo}", tags = ["system/silos"] }]
+    async fn silo_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Fetch a silo's policy
+    #[endpoint { method = GET, path = "/v1/system/silos/{silo}/policy", tags = ["system/silos"] }]
+    async fn silo_policy_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError>;
+
+    /// Replace a silo's policy
+    #[endpoint { method = PUT, path = "/v1/system/silos/{silo}/policy", tags = ["system/silos"] }]
+    async fn silo_policy_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+        body: TypedBody<SiloRolePolicy>,
+    ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError>;
+
+    /// List the IP pools that are linked to a silo
+    #[endpoint { method = GET, path = "/v1/system/silos/{silo}/ip-pools", tags = ["system/silos"] }]
+    async fn silo_ip_pool_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloIpPool>>, HttpError>;
+
+    /// List the users of a silo
+    #[endpoint { method = GET, path = "/v1/system/users", tags = ["system/silos"] }]
+    async fn silo_user_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById<SiloSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<User>>, HttpError>;
+
+    /// Fetch a user of a silo
+    #[endpoint { method = GET, path = "/v1/system/users/{user_id}", tags = ["system/silos"] }]
+    async fn silo_user_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<UserPath>,
+        query: Query<SiloSelector>,
+    ) -> Result<HttpResponseOk<User>, HttpError>;
+
+    /// List the users that are part of the system itself
+    #[endpoint { method = GET, path = "/v1/system/users-builtin", tags = ["system/silos"] }]
+    async fn user_builtin_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByName>,
+    ) -> Result<HttpResponseOk<ResultsPage<UserBuiltin>>, HttpError>;
+
+    /// Fetch a user that is part of the system itself
+    #[endpoint { method = GET, path = "/v1/system/users-builtin/{user}", tags = ["system/silos"] }]
+    async fn user_builtin_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<BuiltinUserPath>,
+    ) -> Result<HttpResponseOk<UserBuiltin>, HttpError>;
+
+    /// Create a user
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/identity-providers/local/users",
+        tags = ["system/silos"],
+    }]
+    async fn local_idp_user_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<SiloSelector>,
+        body: TypedBody<UserCreate>,
+    ) -> Result<HttpResponseCreated<User>, HttpError>;
+
+    /// Delete a user
+    ///
+    /// The user's sessions and tokens end at once.
+    #[endpoint {
+        method = DELETE,
+        path = "/v1/system/identity-providers/local/users/{user_id}",
+        tags = ["system/silos"],
+    }]
+    async fn local_idp_user_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<UserPath>,
+        query: Query<SiloSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Set a user's password, or allow none
+    ///
+    /// The user's sessions end at once; tokens stay valid.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/identity-providers/local/users/{user_id}/set-password",
+        tags = ["system/silos"],
+    }]
+    async fn local_idp_user_set_password(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<UserPath>,
+        query: Query<SiloSelector>,
+        body: TypedBody<UserPassword>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// Fetch the policy of the caller's silo
+    #[endpoint { method = GET, path = "/v1/policy", tags = ["silos"] }]
+    async fn policy_view(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError>;
+
+    /// Replace the policy of the caller's silo
+    #[endpoint { method = PUT, path = "/v1/policy", tags = ["silos"] }]
+    async fn policy_update(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<SiloRolePolicy>,
+    ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError>;
+
+    /// Fetch how users of the caller's silo may authenticate
+    #[endpoint { method = GET, path = "/v1/auth-settings", tags = ["silos"] }]
+    async fn auth_settings_view(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseOk<SiloAuthSettings>, HttpError>;
+
+    /// Change how users of the caller's silo may authenticate
+    #[endpoint { method = PUT, path = "/v1/auth-settings", tags = ["silos"] }]
+    async fn auth_settings_update(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<SiloAuthSettingsUpdate>,
+    ) -> Result<HttpResponseOk<SiloAuthSettings>, HttpError>;
+
+    /// List the users of the caller's silo
+    #[endpoint { method = GET, path = "/v1/users", tags = ["silos"] }]
+    async fn user_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById<GroupFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<User>>, HttpError>;
+
+    /// Fetch a user of the caller's silo
+    #[endpoint { method = GET, path = "/v1/users/{user_id}", tags = ["silos"] }]
+    async fn user_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<UserPath>,
+    ) -> Result<HttpResponseOk<User>, HttpError>;
+
+    /// List a user's API tokens
+    ///
+    /// Those that have not expired.
+    #[endpoint { method = GET, path = "/v1/users/{user_id}/access-tokens", tags = ["silos"] }]
+    async fn user_token_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<UserPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<DeviceAccessToken>>, HttpError>;
+
+    /// List a user's sessions
+    #[endpoint { method = GET, path = "/v1/users/{user_id}/sessions", tags = ["silos"] }]
+    async fn user_session_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<UserPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<ConsoleSession>>, HttpError>;
+
+    /// End all of a user's sessions and tokens
+    #[endpoint { method = POST, path = "/v1/users/{user_id}/logout", tags = ["silos"] }]
+    async fn user_logout(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<UserPath>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// List the groups of the caller's silo
+    #[endpoint { method = GET, path = "/v1/groups", tags = ["silos"] }]
+    async fn group_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<Group>>, HttpError>;
+
+    /// Fetch a group of the caller's silo
+    #[endpoint { method = GET, path = "/v1/groups/{group_id}", tags = ["silos"] }]
+    async fn group_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<GroupPath>,
+    ) -> Result<HttpResponseOk<Group>, HttpError>;
+
+    /// List the groups of the current user
+    #[endpoint { method = GET, path = "/v1/me/groups", tags = ["current-user"] }]
+    async fn current_user_groups(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<Group>>, HttpError>;
+
+    /// List the current user's API tokens
+    ///
+    /// Those that have not expired.
+    #[endpoint { method = GET, path = "/v1/me/access-tokens", tags = ["tokens"] }]
+    async fn current_user_access_token_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<DeviceAccessToken>>, HttpError>;
+
+    /// Delete one of the current user's API tokens
+    ///
+    /// It is no credential any more, at once.
+    #[endpoint { method = DELETE, path = "/v1/me/access-tokens/{token_id}", tags = ["tokens"] }]
+    async fn current_user_access_token_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<TokenPath>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Fetch a project's policy
+    #[endpoint { method = GET, path = "/v1/projects/{project}/policy", tags = ["projects"] }]
+    async fn project_policy_view(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ProjectPath>,
+    ) -> Result<HttpResponseOk<ProjectRolePolicy>, HttpError>;
+
+    /// Replace a project's policy
+    #[endpoint { method = PUT, path = "/v1/projects/{project}/policy", tags = ["projects"] }]
+    async fn project_policy_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ProjectPath>,
+        body: TypedBody<ProjectRolePolicy>,
+    ) -> Result<HttpResponseOk<ProjectRolePolicy>, HttpError>;
+
+    /// Fetch the fleet's policy
+    #[endpoint { method = GET, path = "/v1/system/policy", tags = ["policy"] }]
+    async fn system_policy_view(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseOk<FleetRolePolicy>, HttpError>;
+
+    /// Replace the fleet's policy
+    #[endpoint { method = PUT, path = "/v1/system/policy", tags = ["policy"] }]
+    async fn system_policy_update(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<FleetRolePolicy>,
+    ) -> Result<HttpResponseOk<FleetRolePolicy>, HttpError>;
+
+    /// Log in with a name and a password
+    ///
+    /// The answer sets the session's cookie.
+    #[endpoint { method = POST, path = "/v1/login/{silo_name}/local", tags = ["login"] }]
+    async fn login_local(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<LoginPath>,
+        body: TypedBody<UsernamePasswordCredentials>,
+    ) -> Result<HttpResponseHeaders<HttpResponseUpdatedNoContent>, HttpError>;
+
+    /// Log out
+    ///
+    /// That there is no session is a success.
+    #[endpoint { method = POST, path = "/v1/logout", tags = ["console-auth"] }]
+    async fn logout(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseHeaders<HttpResponseUpdatedNoContent>, HttpError>;
+
+    /// Ask to be let in, as a program (RFC 8628)
+    #[endpoint {
+        method = POST,
+        path = "/device/auth",
+        tags = ["console-auth"],
+        content_type = "application/x-www-form-urlencoded",
+    }]
+    async fn device_auth_request(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<DeviceAuthRequest>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// Let a program in
+    #[endpoint { method = POST, path = "/device/confirm", tags = ["console-auth"] }]
+    async fn device_auth_confirm(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<DeviceAuthVerify>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
+
+    /// Get the token of a program that was let in (RFC 8628)
+    #[endpoint {
+        method = POST,
+        path = "/device/token",
+        tags = ["console-auth"],
+        content_type = "application/x-www-form-urlencoded",
+    }]
+    async fn device_access_token(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<DeviceAccessTokenRequest>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// The page on which a person lets a program in
+    #[endpoint {
+        method = GET,
+        path = "/device/verify",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn device_verify_page(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// The page that says what this is
+    #[endpoint { method = GET, path = "/", tags = ["console-auth"], unpublished = true }]
+    async fn root_page(rqctx: RequestContext<Self::Context>) -> Result<Response<Body>, HttpError>;
     /// Fetch a silo's quotas
     #[endpoint { method = GET, path = "/v1/system/silos/{silo}/quotas", tags = ["system/silos"] }]
     async fn silo_quotas_view(

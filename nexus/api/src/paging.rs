@@ -33,6 +33,9 @@ use uuid::Uuid;
 pub type ListByNameOrId<S = NoSelector> =
     PaginationParams<ScanByNameOrId<S>, PageTokenByNameOrId<S>>;
 
+/// The query of a listing by name.
+pub type ListByName = PaginationParams<ScanByName, PageTokenByName>;
+
 /// The query of a listing by id.
 pub type ListById<S = NoSelector> = PaginationParams<ScanById<S>, PageTokenById<S>>;
 
@@ -93,6 +96,30 @@ pub struct PageTokenByNameOrId<S> {
     pub scan: ScanByNameOrId<S>,
     /// The name or the id of the last item of the page before.
     pub last_seen: NameOrId,
+}
+
+/// The order of a listing by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NameSortMode {
+    /// By name, from a to z.
+    #[default]
+    NameAscending,
+}
+
+/// What the first request of a listing by name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScanByName {
+    /// The order
+    #[serde(default)]
+    pub sort_by: NameSortMode,
+}
+
+/// What every further request of a listing by name says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageTokenByName {
+    /// The name of the last item of the page before.
+    pub last_seen: Name,
 }
 
 /// What the first request of a listing by id says.
@@ -272,6 +299,37 @@ impl<S: Selector> IdPage<S> {
         ResultsPage::new(items, &scan, |item, scan| PageTokenById {
             scan: scan.clone(),
             last_seen: id(item),
+        })
+    }
+}
+
+/// A page of a listing by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamePage {
+    /// From where, and how much.
+    pub by: PageParams<Name>,
+}
+
+impl NamePage {
+    /// The page that a request asks for.
+    pub fn new<C: ServerContext>(
+        rqctx: &RequestContext<C>,
+        query: Query<ListByName>,
+    ) -> Result<Self, HttpError> {
+        refuse_repeated(rqctx)?;
+        let query = query.into_inner();
+        let limit = rqctx.page_limit(&query)?;
+        let marker = match query.page {
+            WhichPage::First(_) => None,
+            WhichPage::Next(PageTokenByName { last_seen }) => Some(last_seen),
+        };
+        Ok(NamePage { by: PageParams { limit, direction: Direction::Ascending, marker } })
+    }
+
+    /// The answer with the items of this page.
+    pub fn results<T: HasIdentity>(&self, items: Vec<T>) -> Result<ResultsPage<T>, HttpError> {
+        ResultsPage::new(items, &EmptyScanParams {}, |item, _| PageTokenByName {
+            last_seen: item.identity().name.clone(),
         })
     }
 }

@@ -2,9 +2,21 @@
 
 use super::authz::Roles;
 use crate::db::auth::UserWithRoles;
+use chrono::{DateTime, Utc};
+use db_model::Role;
 use nexus_common::Error;
 use slog::Logger;
+use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
+
+/// What a user has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// An API token.
+    Token { time_expires: Option<DateTime<Utc>> },
+    /// The cookie of a session.
+    Session,
+}
 
 /// A user who has shown a credential.
 #[derive(Clone, Debug)]
@@ -14,17 +26,22 @@ pub struct Actor {
     pub silo_name: String,
     pub user: db_model::SiloUser,
     pub roles: Roles,
+    pub credential: Credential,
 }
 
-impl From<UserWithRoles> for Actor {
-    fn from(found: UserWithRoles) -> Self {
-        Actor {
+impl Actor {
+    /// The user that a credential belongs to.
+    pub fn new(found: UserWithRoles, credential: Credential) -> Result<Self, Error> {
+        let mapped: BTreeMap<Role, BTreeSet<Role>> =
+            serde_json::from_value(found.silo.mapped_fleet_roles).map_err(Error::internal)?;
+        Ok(Actor {
             user_id: found.user.id,
             silo_id: found.silo.id,
             silo_name: found.silo.name.clone(),
-            roles: Roles::new(found.silo.id, &found.roles),
+            roles: Roles::new(found.user.id, found.silo.id, &mapped, &found.roles),
             user: found.user,
-        }
+            credential,
+        })
     }
 }
 

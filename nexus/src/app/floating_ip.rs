@@ -74,8 +74,8 @@ impl Nexus {
         selector: &Selector,
         body: FloatingIpUpdate,
     ) -> Result<ExternalIp, Error> {
-        let change = identity_update(body.identity)?;
         let ip = self.floating_ip(opctx, selector, Action::Modify).await?;
+        let change = identity_update(body.identity)?;
         self.datastore.floating_ip_update(ip.id, change).await
     }
 

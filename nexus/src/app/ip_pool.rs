@@ -4,12 +4,12 @@ use super::authz::{Action, Object};
 use super::{Nexus, OpContext, check_description, identity_update};
 use crate::db::ip_pool::{PoolFilter, Utilization};
 use crate::db::now;
-use db_model::{IpPool, IpPoolRange, IpPoolSilo, IpVersion, PoolAssignment, PoolType, Silo};
+use db_model::{IpPool, IpPoolRange, IpPoolSilo, IpVersion, PoolAssignment, PoolType};
 use nexus_api::types::{
     IpPoolAssignment, IpPoolCreate, IpPoolFilter, IpPoolLinkSilo, IpPoolType, IpPoolUpdate,
     SiloIpPoolFilter,
 };
-use nexus_common::{Error, IpRange, NameOrId, PageBy, PageParams};
+use nexus_common::{Error, IpRange, NameOrId, PageBy, PageParams, ResourceType};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use uuid::Uuid;
 
@@ -93,12 +93,18 @@ fn check_unicast(range: &IpRange) -> Result<(), Error> {
 }
 
 impl Nexus {
-    fn may_look(&self, opctx: &OpContext) -> Result<(), Error> {
-        opctx.authorize_open(Action::Read, Object::Fleet)
-    }
-
-    fn may_change(&self, opctx: &OpContext) -> Result<(), Error> {
-        opctx.authorize_open(Action::Modify, Object::Fleet)
+    /// A pool, for an operator who may do this to it. It does not exist for anybody else.
+    async fn pool_for(
+        &self,
+        opctx: &OpContext,
+        pool: NameOrId,
+        action: Action,
+    ) -> Result<IpPool, Error> {
+        opctx.actor()?;
+        let missing = Error::not_found(ResourceType::IpPool, &pool);
+        let pool = self.datastore.pool_fetch(pool).await?;
+        opctx.authorize(action, Object::IpPool, || missing)?;
+        Ok(pool)
     }
 
     /// A page of all pools.
@@ -108,7 +114,7 @@ impl Nexus {
         filter: &IpPoolFilter,
         page: PageBy,
     ) -> Result<Vec<IpPool>, Error> {
-        self.may_look(opctx)?;
+        opctx.authorize_open(Action::ListChildren, Object::IpPool)?;
         let filter = PoolFilter {
             ip_version: filter.ip_version.map(IpVersion::from),
             pool_type: filter.pool_type.map(pool_type),
@@ -123,7 +129,7 @@ impl Nexus {
         opctx: &OpContext,
         body: IpPoolCreate,
     ) -> Result<IpPool, Error> {
-        opctx.authorize_open(Action::CreateChild, Object::Fleet)?;
+        opctx.authorize_open(Action::CreateChild, Object::IpPool)?;
         check_description(&body.identity.description)?;
         let created = now();
         let row = IpPool {
@@ -142,8 +148,7 @@ impl Nexus {
 
     /// A pool.
     pub async fn system_pool(&self, opctx: &OpContext, pool: NameOrId) -> Result<IpPool, Error> {
-        self.may_look(opctx)?;
-        self.datastore.pool_fetch(pool).await
+        self.pool_for(opctx, pool, Action::Read).await
     }
 
     /// Renames a pool, or changes its description.
@@ -153,16 +158,14 @@ impl Nexus {
         pool: NameOrId,
         body: IpPoolUpdate,
     ) -> Result<IpPool, Error> {
-        self.may_change(opctx)?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
         let change = identity_update(body.identity)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
         self.datastore.pool_update(pool.id, change).await
     }
 
     /// Deletes a pool that has no ranges.
     pub async fn system_pool_delete(&self, opctx: &OpContext, pool: NameOrId) -> Result<(), Error> {
-        opctx.authorize_open(Action::Delete, Object::Fleet)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
+        let pool = self.pool_for(opctx, pool, Action::Delete).await?;
         self.datastore.pool_delete(pool.id).await
     }
 
@@ -184,8 +187,7 @@ impl Nexus {
         pool: NameOrId,
         range: IpRange,
     ) -> Result<IpPoolRange, Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
         check_range(&pool, &range)?;
         self.datastore.range_add(pool.id, range).await
     }
@@ -197,8 +199,7 @@ impl Nexus {
         pool: NameOrId,
         range: IpRange,
     ) -> Result<(), Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
         self.datastore.range_remove(pool.id, range).await
     }
 
@@ -230,9 +231,8 @@ impl Nexus {
         pool: NameOrId,
         body: IpPoolLinkSilo,
     ) -> Result<IpPoolSilo, Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
-        let silo = self.datastore.silo_fetch(body.silo).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
+        let silo = self.silo(opctx, body.silo).await?;
         self.datastore.pool_silo_link(pool.id, silo.id, body.is_default).await
     }
 
@@ -244,9 +244,8 @@ impl Nexus {
         silo: NameOrId,
         is_default: bool,
     ) -> Result<IpPoolSilo, Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
-        let silo = self.datastore.silo_fetch(silo).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
+        let silo = self.silo(opctx, silo).await?;
         self.datastore.pool_silo_update(pool.id, silo.id, is_default).await
     }
 
@@ -257,9 +256,8 @@ impl Nexus {
         pool: NameOrId,
         silo: NameOrId,
     ) -> Result<(), Error> {
-        self.may_change(opctx)?;
-        let pool = self.datastore.pool_fetch(pool).await?;
-        let silo = self.datastore.silo_fetch(silo).await?;
+        let pool = self.pool_for(opctx, pool, Action::Modify).await?;
+        let silo = self.silo(opctx, silo).await?;
         self.datastore.pool_silo_unlink(pool.id, silo.id).await
     }
 
@@ -288,22 +286,5 @@ impl Nexus {
     ) -> Result<(IpPool, bool), Error> {
         let silo_id = opctx.actor()?.silo_id;
         self.datastore.silo_pool_fetch(silo_id, pool).await
-    }
-
-    /// A page of all silos.
-    pub async fn silo_list(&self, opctx: &OpContext, page: PageBy) -> Result<Vec<Silo>, Error> {
-        self.may_look(opctx)?;
-        self.datastore.silo_list(page).await
-    }
-
-    /// A silo: the actor's own, or any for an operator.
-    pub async fn silo(&self, opctx: &OpContext, silo: NameOrId) -> Result<Silo, Error> {
-        let missing = Error::not_found(nexus_common::ResourceType::Silo, &silo);
-        opctx.actor()?;
-        let silo = self.datastore.silo_fetch(silo).await?;
-        if self.may_look(opctx).is_err() {
-            opctx.authorize(Action::Read, Object::Silo { id: silo.id }, || missing)?;
-        }
-        Ok(silo)
     }
 }

@@ -43,21 +43,22 @@ impl Nexus {
         selector: &NameOrId,
         action: Action,
     ) -> Result<Project, Error> {
-        let project = self.parent_project(opctx, selector).await?;
+        let silo_id = opctx.actor()?.silo_id;
+        let project = self.datastore.project_fetch(silo_id, selector.clone()).await?;
         let object = Object::Project { silo_id: project.silo_id, id: project.id };
         let missing = || Error::not_found(ResourceType::Project, selector);
         opctx.authorize(action, object, missing)?;
         Ok(project)
     }
 
-    /// A project in which something is looked up; what is found there is what is asked about.
+    /// A project in which something is looked up. One that the actor may not read is not found,
+    /// so that what is said of a name in it does not tell that it exists.
     async fn parent_project(
         &self,
         opctx: &OpContext,
         selector: &NameOrId,
     ) -> Result<Project, Error> {
-        let silo_id = opctx.actor()?.silo_id;
-        self.datastore.project_fetch(silo_id, selector.clone()).await
+        self.project(opctx, selector, Action::Read).await
     }
 
     /// The project's id, if the request names a project as it must for a name, and only then.

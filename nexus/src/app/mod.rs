@@ -6,6 +6,7 @@
 pub mod authz;
 mod check;
 pub mod context;
+mod device_auth;
 mod disk;
 mod disk_import;
 mod floating_ip;
@@ -16,22 +17,29 @@ mod instance_disk;
 mod instance_state;
 mod instance_update;
 mod ip_pool;
+mod login;
 mod lookup;
 mod metrics;
 mod network;
 mod operator;
+mod password;
+mod policy;
 mod port;
 mod project;
 mod quotas;
+mod silo;
 mod sled;
 mod snapshot;
 mod ssh_key;
+mod throttle;
 mod user;
 mod vmm;
 
-pub use context::{Actor, OpContext};
+pub use context::{Actor, Credential, OpContext};
+pub use device_auth::{CODE_LIFETIME_SECONDS, DeviceCodes};
+pub use login::{TOKEN_PREFIX, hash_token};
 pub use lookup::Selector;
-pub use user::{TOKEN_PREFIX, hash_token};
+pub use password::hash_password;
 
 use crate::background::{Activator, Driver};
 use crate::config::Config;
@@ -75,6 +83,8 @@ pub struct Nexus {
     pool_uses: metrics::PoolUses,
     background: OnceLock<Driver>,
     pub(crate) v2p: Arc<Activator>,
+    passwords: password::Passwords,
+    throttle: throttle::Throttle,
     pub(crate) log: Logger,
 }
 
@@ -118,6 +128,8 @@ impl Nexus {
             pool_uses: Default::default(),
             background: OnceLock::new(),
             v2p,
+            passwords: password::Passwords::new()?,
+            throttle: Default::default(),
             log,
         });
         let driver = nexus.background.get_or_init(|| Driver::new(&nexus, nexus.v2p.clone()));

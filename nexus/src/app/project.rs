@@ -54,8 +54,8 @@ impl Nexus {
         project: &NameOrId,
         body: ProjectUpdate,
     ) -> Result<Project, Error> {
-        let change = identity_update(body.identity)?;
         let project = self.project(opctx, project, Action::Modify).await?;
+        let change = identity_update(body.identity)?;
         self.datastore.project_update(project.id, change).await
     }
 

@@ -7,6 +7,14 @@ use nexus_api::types::SiloQuotasUpdate;
 use nexus_common::{Error, NameOrId, PageBy, PageParams};
 use uuid::Uuid;
 
+/// Refuses a quota of CPUs that is none.
+pub(super) fn check_cpus(cpus: i64) -> Result<(), Error> {
+    if cpus < 0 {
+        return Err(Error::invalid_value("cpus", "a quota must not be negative"));
+    }
+    Ok(())
+}
+
 impl Nexus {
     /// The quotas of a silo, with its id.
     pub async fn silo_quotas(
@@ -28,7 +36,8 @@ impl Nexus {
         self.datastore.silo_quotas_list(page).await
     }
 
-    /// Changes the quotas of a silo: for operators, not for the silo's own administrators.
+    /// Changes the quotas of a silo: for who may make silos, not for the silo's own
+    /// administrators.
     pub async fn silo_quotas_update(
         &self,
         opctx: &OpContext,
@@ -36,10 +45,8 @@ impl Nexus {
         body: SiloQuotasUpdate,
     ) -> Result<(Uuid, Amounts), Error> {
         let silo = self.silo(opctx, silo).await?;
-        opctx.authorize_open(Action::Modify, Object::Fleet)?;
-        if body.cpus.is_some_and(|cpus| cpus < 0) {
-            return Err(Error::invalid_value("cpus", "a quota must not be negative"));
-        }
+        opctx.authorize_open(Action::CreateChild, Object::Fleet)?;
+        body.cpus.map_or(Ok(()), check_cpus)?;
         let change = QuotasUpdate {
             cpus: body.cpus,
             memory: body.memory.map(|memory| memory.to_stored()),

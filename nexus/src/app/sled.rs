@@ -4,7 +4,7 @@ use super::authz::{Action, Object};
 use super::{Nexus, OpContext};
 use crate::db::sled::SledInstance;
 use db_model::{ProvisionPolicy, Sled};
-use nexus_common::{Error, PageParams};
+use nexus_common::{Error, PageParams, ResourceType};
 use uuid::Uuid;
 
 impl Nexus {
@@ -23,10 +23,16 @@ impl Nexus {
         self.datastore.sled_page(page).await
     }
 
+    /// A sled, for an operator who may do this to it. It does not exist for anybody else.
+    async fn sled_for(&self, opctx: &OpContext, id: Uuid, action: Action) -> Result<Sled, Error> {
+        let missing = || Error::not_found(ResourceType::Sled, id);
+        opctx.authorize(action, Object::Fleet, missing)?;
+        self.sled(id).await
+    }
+
     /// A sled, for an operator.
     pub async fn sled_view(&self, opctx: &OpContext, id: Uuid) -> Result<Sled, Error> {
-        opctx.authorize_open(Action::Read, Object::Fleet)?;
-        self.sled(id).await
+        self.sled_for(opctx, id, Action::Read).await
     }
 
     /// A page of the instances that run on a sled.
@@ -47,8 +53,8 @@ impl Nexus {
         id: Uuid,
         policy: ProvisionPolicy,
     ) -> Result<ProvisionPolicy, Error> {
-        opctx.authorize_open(Action::Modify, Object::Fleet)?;
-        self.datastore.sled_set_provision_policy(id, policy).await
+        let sled = self.sled_for(opctx, id, Action::Modify).await?;
+        self.datastore.sled_set_provision_policy(sled.id, policy).await
     }
 
     /// A sled.

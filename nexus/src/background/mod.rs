@@ -2,6 +2,7 @@
 //!
 //! Activations coalesce: those that come while a task runs make it run once more.
 
+mod credential_collector;
 mod instance_updater;
 mod instance_watcher;
 mod lease;
@@ -73,6 +74,7 @@ impl Driver {
         driver.add(saga_recovery::SagaRecovery, None);
         driver.add(saga_collector::SagaCollector, None);
         driver.add(nat_collector::NatCollector, None);
+        driver.add(credential_collector::CredentialCollector, None);
         driver.add(v2p_manager::V2pManager, Some(v2p));
         driver.add(port_reconciler::PortReconciler::default(), None);
         driver.add(instance_updater::InstanceUpdater, None);

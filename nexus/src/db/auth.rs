@@ -1,16 +1,20 @@
-//! Who a credential belongs to, and what that user may do.
+//! Who a credential belongs to, what that user may do, and the first user of a rack.
 
-use super::paging::page_by;
 use super::{Datastore, now};
-use db_model::schema::{device_access_token, role_assignment, silo, silo_user};
+use crate::db::error::TxResult;
+use chrono::{DateTime, TimeDelta, Utc};
+use db_model::schema::{
+    console_session, device_access_token, role_assignment, silo, silo_group_membership, silo_user,
+};
 use db_model::{
-    DeviceAccessToken, FLEET_ID, IdentityType, ResourceKind, Role, RoleAssignment, Silo, SiloUser,
+    ConsoleSession, DeviceAccessToken, FLEET_ID, IdentityType, ResourceKind, Role, RoleAssignment,
+    Silo, SiloUser,
 };
 use diesel::prelude::*;
-use nexus_common::{Error, NameOrId, PageBy, ResourceType};
+use nexus_common::Error;
 use uuid::Uuid;
 
-/// A user, with the silo and the roles.
+/// A user, with the silo and the roles, the user's own and those of the user's groups.
 #[derive(Clone, Debug)]
 pub struct UserWithRoles {
     pub user: SiloUser,
@@ -18,58 +22,99 @@ pub struct UserWithRoles {
     pub roles: Vec<RoleAssignment>,
 }
 
+/// How long a session lives.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionLife {
+    /// Since it was last used.
+    pub idle: TimeDelta,
+    /// Since the user logged in.
+    pub absolute: TimeDelta,
+}
+
+impl SessionLife {
+    /// The fraction of the idle time by which a session's last use may be out of date, so that
+    /// not every request writes.
+    const SLACK: i32 = 10;
+
+    fn has_ended(&self, session: &ConsoleSession, now: DateTime<Utc>) -> bool {
+        session.time_last_used + self.idle <= now || session.time_created + self.absolute <= now
+    }
+}
+
+/// A live user of a live silo, with the roles that the user holds at this moment.
+fn with_roles(conn: &mut PgConnection, user_id: Uuid) -> TxResult<Option<UserWithRoles>> {
+    let found = silo_user::table
+        .inner_join(silo::table.on(silo::id.eq(silo_user::silo_id)))
+        .filter(silo_user::id.eq(user_id))
+        .filter(silo_user::time_deleted.is_null())
+        .filter(silo::time_deleted.is_null())
+        .select((SiloUser::as_select(), Silo::as_select()))
+        .first(conn)
+        .optional()?;
+    let Some((user, silo)) = found else { return Ok(None) };
+    let groups = silo_group_membership::table
+        .filter(silo_group_membership::silo_user_id.eq(user.id))
+        .select(silo_group_membership::silo_group_id)
+        .load::<Uuid>(conn)?;
+    let holds = |identity_type, ids: Vec<Uuid>| {
+        role_assignment::table
+            .filter(role_assignment::identity_id.eq_any(ids))
+            .filter(role_assignment::identity_type.eq(identity_type))
+            .select(RoleAssignment::as_select())
+    };
+    let mut roles = holds(IdentityType::SiloUser, vec![user.id]).load(conn)?;
+    if !groups.is_empty() {
+        roles.extend(holds(IdentityType::SiloGroup, groups).load(conn)?);
+    }
+    Ok(Some(UserWithRoles { user, silo, roles }))
+}
+
 impl Datastore {
-    /// The user whose token has this SHA-256, unless the token has expired.
-    pub async fn user_by_token(&self, hash: Vec<u8>) -> Result<Option<UserWithRoles>, Error> {
+    /// The user whose token has this SHA-256, with the token, unless it has expired.
+    pub async fn user_by_token(
+        &self,
+        hash: Vec<u8>,
+    ) -> Result<Option<(UserWithRoles, DeviceAccessToken)>, Error> {
         self.statement("user by token", move |conn| {
+            let alive = device_access_token::time_expires.is_null();
             let found = device_access_token::table
-                .inner_join(
-                    silo_user::table.on(silo_user::id.eq(device_access_token::silo_user_id)),
-                )
-                .inner_join(silo::table.on(silo::id.eq(silo_user::silo_id)))
                 .filter(device_access_token::token_hash.eq(&hash))
-                .filter(
-                    device_access_token::time_expires
-                        .is_null()
-                        .or(device_access_token::time_expires.gt(now())),
-                )
-                .filter(silo_user::time_deleted.is_null())
-                .filter(silo::time_deleted.is_null())
-                .select((SiloUser::as_select(), Silo::as_select()))
+                .filter(alive.or(device_access_token::time_expires.gt(now())))
+                .select(DeviceAccessToken::as_select())
                 .first(conn)
                 .optional()?;
-            let Some((user, silo)) = found else { return Ok(None) };
-            let roles = role_assignment::table
-                .filter(role_assignment::identity_id.eq(user.id))
-                .filter(role_assignment::identity_type.eq(IdentityType::SiloUser))
-                .select(RoleAssignment::as_select())
-                .load(conn)?;
-            Ok(Some(UserWithRoles { user, silo, roles }))
+            let Some(token) = found else { return Ok(None) };
+            Ok(with_roles(conn, token.silo_user_id)?.map(|user| (user, token)))
         })
         .await
     }
 
-    /// The silo with this name or id.
-    pub async fn silo_fetch(&self, selector: NameOrId) -> Result<Silo, Error> {
-        self.statement("silo", move |conn| {
-            let query = silo::table
-                .filter(silo::time_deleted.is_null())
-                .select(Silo::as_select())
-                .into_boxed();
-            let query = match &selector {
-                NameOrId::Id(id) => query.filter(silo::id.eq(*id)),
-                NameOrId::Name(name) => query.filter(silo::name.eq(name.as_str())),
-            };
-            let found = query.first(conn).optional()?;
-            Ok(found.ok_or_else(|| Error::not_found(ResourceType::Silo, &selector))?)
-        })
-        .await
-    }
-
-    /// A page of all silos.
-    pub async fn silo_list(&self, page: PageBy) -> Result<Vec<Silo>, Error> {
-        self.statement("silos", move |conn| {
-            Ok(page_by!(conn, silo, Silo, silo::time_deleted.is_null(), &page)?)
+    /// The user whose session's token has this SHA-256, with the session, which counts as used
+    /// now. One that has ended is deleted.
+    pub async fn user_by_session(
+        &self,
+        hash: Vec<u8>,
+        life: SessionLife,
+    ) -> Result<Option<(UserWithRoles, ConsoleSession)>, Error> {
+        self.transaction("user by session", move |conn| {
+            let found = console_session::table
+                .filter(console_session::token_hash.eq(&hash))
+                .select(ConsoleSession::as_select())
+                .first(conn)
+                .optional()?;
+            let Some(session) = found else { return Ok(None) };
+            let now = now();
+            if life.has_ended(&session, now) {
+                diesel::delete(console_session::table.filter(console_session::id.eq(session.id)))
+                    .execute(conn)?;
+                return Ok(None);
+            }
+            if session.time_last_used + life.idle / SessionLife::SLACK <= now {
+                diesel::update(console_session::table.filter(console_session::id.eq(session.id)))
+                    .set(console_session::time_last_used.eq(now))
+                    .execute(conn)?;
+            }
+            Ok(with_roles(conn, session.silo_user_id)?.map(|user| (user, session)))
         })
         .await
     }
@@ -113,7 +158,7 @@ impl Datastore {
 }
 
 /// What a new rack begins with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Bootstrap {
     pub silo: String,
     pub user: String,
@@ -139,6 +184,10 @@ fn ensure_silo(conn: &mut PgConnection, name: &str) -> QueryResult<Uuid> {
         time_created: now,
         time_modified: now,
         time_deleted: None,
+        discoverable: true,
+        admin_group_name: None,
+        mapped_fleet_roles: serde_json::json!({}),
+        device_token_max_ttl_seconds: None,
     };
     diesel::insert_into(silo::table).values(&row).execute(conn)?;
     Ok(row.id)

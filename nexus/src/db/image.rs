@@ -1,9 +1,9 @@
 //! Images, of projects and of silos.
 
 use super::error::{TxError, TxResult, taken};
-use super::ip_pool::live_silo;
 use super::paging::page_by;
 use super::project::live_project;
+use super::silo::live_silo;
 use super::snapshot::live_snapshot;
 use super::{Datastore, now};
 use db_model::Image;
@@ -125,7 +125,7 @@ impl Datastore {
         self.transaction("create image", move |conn| {
             match new.project_id {
                 Some(id) => drop(live_project(conn, id)?),
-                None => live_silo(conn, new.silo_id)?,
+                None => drop(live_silo(conn, new.silo_id)?),
             }
             let (size, block_size) = match new.content {
                 ImageContent::Known { size, block_size } => (size, block_size),

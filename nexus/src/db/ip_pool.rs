@@ -4,10 +4,10 @@ use super::address::linked_pool;
 use super::error::{TxResult, taken};
 use super::paging::{page, page_by};
 use super::project::IdentityUpdate;
+use super::silo::live_silo;
 use super::{Datastore, now};
 use db_model::schema::{
     external_ip, ip_pool, ip_pool_free_address, ip_pool_range, ip_pool_silo, ip_pool_snat_address,
-    silo,
 };
 use db_model::{Ip, IpKind, IpPool, IpPoolRange, IpPoolSilo, IpVersion, PoolAssignment, PoolType};
 use diesel::dsl::exists;
@@ -454,18 +454,6 @@ impl Datastore {
         })
         .await
     }
-}
-
-/// The live silo with this id, for a transaction that adds something to it.
-pub(super) fn live_silo(conn: &mut PgConnection, id: Uuid) -> TxResult<()> {
-    let found: Option<Uuid> = silo::table
-        .filter(silo::id.eq(id))
-        .filter(silo::time_deleted.is_null())
-        .select(silo::id)
-        .first(conn)
-        .optional()?;
-    found.ok_or_else(|| Error::not_found(ResourceType::Silo, id))?;
-    Ok(())
 }
 
 /// Whether any live range shares an address with this one. Live ranges are disjoint, so it is

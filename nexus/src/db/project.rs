@@ -5,8 +5,10 @@ use super::error::{TxResult, taken};
 use super::network::insert_default_vpc;
 use super::now;
 use super::paging::page_by;
+use super::policy::{PolicyOf, delete_policy};
+use super::silo::live_silo;
 use db_model::schema::{disk, external_ip, image, instance, project, snapshot, vpc, vpc_subnet};
-use db_model::{IpKind, Project};
+use db_model::{IpKind, Project, ResourceKind};
 use diesel::prelude::*;
 use nexus_common::{Error, NameOrId, PageBy, ResourceType};
 use uuid::Uuid;
@@ -66,6 +68,7 @@ impl Datastore {
         default_vpc: Option<super::network::DefaultSubnet>,
     ) -> Result<Project, Error> {
         self.transaction("create project", move |conn| {
+            live_silo(conn, row.silo_id)?;
             diesel::insert_into(project::table).values(&row).execute(conn).map_err(taken(
                 "project_name",
                 ResourceType::Project,
@@ -121,6 +124,7 @@ impl Datastore {
             diesel::update(project::table.filter(project::id.eq(id)))
                 .set(project::time_deleted.eq(Some(now())))
                 .execute(conn)?;
+            delete_policy(conn, PolicyOf { kind: ResourceKind::Project, id })?;
             Ok(())
         })
         .await

@@ -5,8 +5,8 @@
 //! is done for silos with quotas alone.
 
 use super::error::TxResult;
-use super::ip_pool::live_silo;
 use super::paging::{page, page_by};
+use super::silo::live_silo;
 use super::{Datastore, now};
 use db_model::schema::{disk, instance, project, silo, silo_quotas, snapshot};
 use db_model::{Instance, InstanceState, Silo, SiloQuotas};
@@ -220,10 +220,11 @@ impl Datastore {
         .await
     }
 
-    /// A page of all silos with their quotas and what they use.
+    /// A page of the silos that are shown in lists, with their quotas and what they use.
     pub async fn silo_use_list(&self, page: PageBy) -> Result<Vec<SiloUse>, Error> {
         self.transaction("use of silos", move |conn| {
-            let silos: Vec<Silo> = page_by!(conn, silo, Silo, silo::time_deleted.is_null(), &page)?;
+            let shown = silo::time_deleted.is_null().and(silo::discoverable);
+            let silos: Vec<Silo> = page_by!(conn, silo, Silo, shown, &page)?;
             Ok(with_use(conn, silos)?)
         })
         .await

@@ -79,6 +79,15 @@ pub(super) fn forget_keys(conn: &mut PgConnection, instance_id: Uuid) -> QueryRe
     Ok(())
 }
 
+/// Deletes the keys of a user who is being deleted.
+pub(super) fn delete_keys(conn: &mut PgConnection, user_id: Uuid) -> QueryResult<()> {
+    let keys = ssh_key::table
+        .filter(ssh_key::silo_user_id.eq(user_id))
+        .filter(ssh_key::time_deleted.is_null());
+    diesel::update(keys).set(ssh_key::time_deleted.eq(Some(now()))).execute(conn)?;
+    Ok(())
+}
+
 impl Datastore {
     /// The user's key with this name or id.
     pub async fn ssh_key_fetch(&self, user_id: Uuid, selector: NameOrId) -> Result<SshKey, Error> {

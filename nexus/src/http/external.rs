@@ -1,23 +1,29 @@
 //! The external API.
 
-use super::authn::opctx;
-use super::views;
+use super::authn::{opctx, refuse_cross_site, session};
+use super::{pages, views};
 use crate::app::authz::Action;
 use crate::app::{Nexus, Selector};
 use dropshot::{
-    ApiDescription, ApiDescriptionBuildErrors, HttpError, HttpResponseAccepted,
-    HttpResponseCreated, HttpResponseDeleted, HttpResponseOk, HttpResponseUpdatedNoContent, Path,
-    Query, RequestContext, ResultsPage, TypedBody,
+    ApiDescription, ApiDescriptionBuildErrors, Body, HttpError, HttpResponseAccepted,
+    HttpResponseCreated, HttpResponseDeleted, HttpResponseHeaders, HttpResponseOk,
+    HttpResponseUpdatedNoContent, Path, Query, RequestContext, ResultsPage, TypedBody,
 };
+use http::{Response, StatusCode};
 use nexus_api::api::{NexusExternalApi, nexus_external_api_mod};
 use nexus_api::compat::CompatBody;
 use nexus_api::paging::{
-    AddressPage, IdPage, ListByAddress, ListById, ListByNameOrId, NameOrIdPage,
+    AddressPage, IdPage, ListByAddress, ListById, ListByName, ListByNameOrId, NameOrIdPage,
+    NamePage,
 };
 use nexus_api::types::*;
 use nexus_common::Error;
 use nexus_measured::measured;
+use serde_json::json;
 use std::sync::Arc;
+
+/// How a program says that it wants the token that it was let in for (RFC 8628, section 3.4).
+const DEVICE_CODE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// The API, ready to be served.
 pub(super) fn api() -> Result<ApiDescription<Arc<Nexus>>, ApiDescriptionBuildErrors> {
@@ -45,17 +51,6 @@ impl NexusExternalApi for External {
         let opctx = opctx(&rqctx).await?;
         let actor = rqctx.context().current_user(&opctx)?;
         Ok(HttpResponseOk(views::current_user(actor)))
-    }
-
-    /// No silo has groups.
-    async fn current_user_groups(
-        rqctx: Ctx,
-        query: Query<ListById>,
-    ) -> Result<HttpResponseOk<ResultsPage<Group>>, HttpError> {
-        let page = IdPage::new(&rqctx, query)?;
-        let opctx = opctx(&rqctx).await?;
-        rqctx.context().current_user(&opctx)?;
-        Ok(HttpResponseOk(page.results(Vec::new(), |group: &Group| group.id)?))
     }
 
     async fn current_user_ssh_key_list(
@@ -862,7 +857,7 @@ impl NexusExternalApi for External {
         let page = NameOrIdPage::new(&rqctx, query)?;
         let opctx = opctx(&rqctx).await?;
         let rows = rqctx.context().silo_list(&opctx, page.by.clone()).await?;
-        let items = rows.into_iter().map(views::silo).collect();
+        let items = each(rows, views::silo)?;
         Ok(HttpResponseOk(page.results(items)?))
     }
 
@@ -872,7 +867,390 @@ impl NexusExternalApi for External {
     ) -> Result<HttpResponseOk<Silo>, HttpError> {
         let opctx = opctx(&rqctx).await?;
         let row = rqctx.context().silo(&opctx, path.into_inner().silo).await?;
-        Ok(HttpResponseOk(views::silo(row)))
+        Ok(HttpResponseOk(views::silo(row)?))
+    }
+
+    async fn silo_create(
+        rqctx: Ctx,
+        body: TypedBody<SiloCreate>,
+    ) -> Result<HttpResponseCreated<Silo>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().silo_create(&opctx, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::silo(row)?))
+    }
+
+    async fn silo_delete(
+        rqctx: Ctx,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        rqctx.context().silo_delete(&opctx, path.into_inner().silo).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn silo_policy_view(
+        rqctx: Ctx,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().silo_policy(&opctx, Some(path.into_inner().silo)).await?;
+        Ok(HttpResponseOk(views::policy(rows)?))
+    }
+
+    async fn silo_policy_update(
+        rqctx: Ctx,
+        path: Path<SiloPath>,
+        body: TypedBody<SiloRolePolicy>,
+    ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let policy = views::assignments(body.into_inner());
+        let rows = rqctx
+            .context()
+            .silo_policy_update(&opctx, Some(path.into_inner().silo), policy)
+            .await?;
+        Ok(HttpResponseOk(views::policy(rows)?))
+    }
+
+    async fn silo_ip_pool_list(
+        rqctx: Ctx,
+        path: Path<SiloPath>,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloIpPool>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let silo = path.into_inner().silo;
+        let rows = rqctx.context().silo_ip_pool_list(&opctx, silo, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::silo_ip_pool).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn silo_user_list(
+        rqctx: Ctx,
+        query: Query<ListById<SiloSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<User>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx
+            .context()
+            .silo_user_list(&opctx, page.selector.silo.clone(), page.by.clone())
+            .await?;
+        let items = rows.into_iter().map(views::user).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &User| item.id)?))
+    }
+
+    async fn silo_user_view(
+        rqctx: Ctx,
+        path: Path<UserPath>,
+        query: Query<SiloSelector>,
+    ) -> Result<HttpResponseOk<User>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let silo = query.into_inner().silo;
+        let row = rqctx.context().silo_user(&opctx, silo, path.into_inner().user_id).await?;
+        Ok(HttpResponseOk(views::user(row)))
+    }
+
+    async fn user_builtin_list(
+        rqctx: Ctx,
+        query: Query<ListByName>,
+    ) -> Result<HttpResponseOk<ResultsPage<UserBuiltin>>, HttpError> {
+        let page = NamePage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().user_builtin_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::user_builtin).collect();
+        Ok(HttpResponseOk(page.results(items)?))
+    }
+
+    async fn user_builtin_view(
+        rqctx: Ctx,
+        path: Path<BuiltinUserPath>,
+    ) -> Result<HttpResponseOk<UserBuiltin>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().user_builtin(&opctx, path.into_inner().user).await?;
+        Ok(HttpResponseOk(views::user_builtin(row)))
+    }
+
+    async fn local_idp_user_create(
+        rqctx: Ctx,
+        query: Query<SiloSelector>,
+        body: TypedBody<UserCreate>,
+    ) -> Result<HttpResponseCreated<User>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let silo = query.into_inner().silo;
+        let row = rqctx.context().local_user_create(&opctx, silo, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::user(row)))
+    }
+
+    async fn local_idp_user_delete(
+        rqctx: Ctx,
+        path: Path<UserPath>,
+        query: Query<SiloSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let (silo, user) = (query.into_inner().silo, path.into_inner().user_id);
+        rqctx.context().local_user_delete(&opctx, silo, user).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn local_idp_user_set_password(
+        rqctx: Ctx,
+        path: Path<UserPath>,
+        query: Query<SiloSelector>,
+        body: TypedBody<UserPassword>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let (silo, user) = (query.into_inner().silo, path.into_inner().user_id);
+        let password = body.into_inner();
+        rqctx.context().local_user_set_password(&opctx, silo, user, password).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn policy_view(rqctx: Ctx) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().silo_policy(&opctx, None).await?;
+        Ok(HttpResponseOk(views::policy(rows)?))
+    }
+
+    async fn policy_update(
+        rqctx: Ctx,
+        body: TypedBody<SiloRolePolicy>,
+    ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let policy = views::assignments(body.into_inner());
+        let rows = rqctx.context().silo_policy_update(&opctx, None, policy).await?;
+        Ok(HttpResponseOk(views::policy(rows)?))
+    }
+
+    async fn auth_settings_view(rqctx: Ctx) -> Result<HttpResponseOk<SiloAuthSettings>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().auth_settings(&opctx).await?;
+        Ok(HttpResponseOk(views::auth_settings(row)?))
+    }
+
+    async fn auth_settings_update(
+        rqctx: Ctx,
+        body: TypedBody<SiloAuthSettingsUpdate>,
+    ) -> Result<HttpResponseOk<SiloAuthSettings>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().auth_settings_update(&opctx, body.into_inner()).await?;
+        Ok(HttpResponseOk(views::auth_settings(row)?))
+    }
+
+    async fn user_list(
+        rqctx: Ctx,
+        query: Query<ListById<GroupFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<User>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().user_list(&opctx, page.selector.group, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::user).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &User| item.id)?))
+    }
+
+    async fn user_view(
+        rqctx: Ctx,
+        path: Path<UserPath>,
+    ) -> Result<HttpResponseOk<User>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let id = path.into_inner().user_id;
+        let row = rqctx.context().user(&opctx, id, Action::Read).await?;
+        Ok(HttpResponseOk(views::user(row)))
+    }
+
+    async fn user_token_list(
+        rqctx: Ctx,
+        path: Path<UserPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<DeviceAccessToken>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx
+            .context()
+            .user_token_list(&opctx, path.into_inner().user_id, page.by.clone())
+            .await?;
+        let items = rows.into_iter().map(views::token).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &DeviceAccessToken| item.id)?))
+    }
+
+    async fn user_session_list(
+        rqctx: Ctx,
+        path: Path<UserPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<ConsoleSession>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx
+            .context()
+            .user_session_list(&opctx, path.into_inner().user_id, page.by.clone())
+            .await?;
+        let items = rows.into_iter().map(views::session).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &ConsoleSession| item.id)?))
+    }
+
+    async fn user_logout(
+        rqctx: Ctx,
+        path: Path<UserPath>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        rqctx.context().user_logout(&opctx, path.into_inner().user_id).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn group_list(
+        rqctx: Ctx,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<Group>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().group_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::group).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &Group| item.id)?))
+    }
+
+    async fn group_view(
+        rqctx: Ctx,
+        path: Path<GroupPath>,
+    ) -> Result<HttpResponseOk<Group>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().group(&opctx, path.into_inner().group_id).await?;
+        Ok(HttpResponseOk(views::group(row)))
+    }
+
+    async fn current_user_groups(
+        rqctx: Ctx,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<Group>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().current_user_groups(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::group).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &Group| item.id)?))
+    }
+
+    async fn current_user_access_token_list(
+        rqctx: Ctx,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<DeviceAccessToken>>, HttpError> {
+        let page = IdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().token_list(&opctx, page.by.clone()).await?;
+        let items = rows.into_iter().map(views::token).collect();
+        Ok(HttpResponseOk(page.results(items, |item: &DeviceAccessToken| item.id)?))
+    }
+
+    async fn current_user_access_token_delete(
+        rqctx: Ctx,
+        path: Path<TokenPath>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        rqctx.context().token_delete(&opctx, path.into_inner().token_id).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn project_policy_view(
+        rqctx: Ctx,
+        path: Path<ProjectPath>,
+    ) -> Result<HttpResponseOk<ProjectRolePolicy>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().project_policy(&opctx, &path.into_inner().project).await?;
+        Ok(HttpResponseOk(views::policy(rows)?))
+    }
+
+    async fn project_policy_update(
+        rqctx: Ctx,
+        path: Path<ProjectPath>,
+        body: TypedBody<ProjectRolePolicy>,
+    ) -> Result<HttpResponseOk<ProjectRolePolicy>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let policy = views::assignments(body.into_inner());
+        let rows = rqctx
+            .context()
+            .project_policy_update(&opctx, &path.into_inner().project, policy)
+            .await?;
+        Ok(HttpResponseOk(views::policy(rows)?))
+    }
+
+    async fn system_policy_view(rqctx: Ctx) -> Result<HttpResponseOk<FleetRolePolicy>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let rows = rqctx.context().fleet_policy(&opctx).await?;
+        Ok(HttpResponseOk(views::policy(rows)?))
+    }
+
+    async fn system_policy_update(
+        rqctx: Ctx,
+        body: TypedBody<FleetRolePolicy>,
+    ) -> Result<HttpResponseOk<FleetRolePolicy>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let policy = views::assignments(body.into_inner());
+        let rows = rqctx.context().fleet_policy_update(&opctx, policy).await?;
+        Ok(HttpResponseOk(views::policy(rows)?))
+    }
+
+    async fn login_local(
+        rqctx: Ctx,
+        path: Path<LoginPath>,
+        body: TypedBody<UsernamePasswordCredentials>,
+    ) -> Result<HttpResponseHeaders<HttpResponseUpdatedNoContent>, HttpError> {
+        refuse_cross_site(&rqctx.request)?;
+        let nexus = rqctx.context();
+        let token = nexus.login(path.into_inner().silo_name, body.into_inner()).await?;
+        let max_age = nexus.config.console.session_absolute_timeout_secs;
+        pages::session_cookie(&rqctx, &token, max_age)
+    }
+
+    async fn logout(
+        rqctx: Ctx,
+    ) -> Result<HttpResponseHeaders<HttpResponseUpdatedNoContent>, HttpError> {
+        refuse_cross_site(&rqctx.request)?;
+        if let Some(token) = session(rqctx.request.headers()) {
+            rqctx.context().logout(token).await?;
+        }
+        pages::session_cookie(&rqctx, "", 0)
+    }
+
+    async fn device_auth_request(
+        rqctx: Ctx,
+        body: TypedBody<DeviceAuthRequest>,
+    ) -> Result<Response<Body>, HttpError> {
+        let codes = rqctx.context().device_auth_request(body.into_inner()).await?;
+        pages::device_codes(&rqctx, codes)
+    }
+
+    async fn device_auth_confirm(
+        rqctx: Ctx,
+        body: TypedBody<DeviceAuthVerify>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let user_code = body.into_inner().user_code;
+        rqctx.context().device_auth_confirm(&opctx, user_code).await?;
+        Ok(HttpResponseUpdatedNoContent())
+    }
+
+    async fn device_access_token(
+        rqctx: Ctx,
+        body: TypedBody<DeviceAccessTokenRequest>,
+    ) -> Result<Response<Body>, HttpError> {
+        let body = body.into_inner();
+        let refused = |error| pages::oauth(StatusCode::BAD_REQUEST, &json!({ "error": error }));
+        if body.grant_type != DEVICE_CODE_GRANT {
+            return refused("unsupported_grant_type");
+        }
+        let made = rqctx.context().device_auth_token(&body.device_code, body.client_id).await?;
+        let Some((secret, token)) = made else { return refused("authorization_pending") };
+        let granted = json!({
+            "access_token": secret,
+            "token_type": "bearer",
+            "token_id": token.id,
+            "time_expires": token.time_expires,
+        });
+        pages::oauth(StatusCode::OK, &granted)
+    }
+
+    async fn device_verify_page(_rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        pages::device_verify()
+    }
+
+    async fn root_page(_rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        pages::root()
     }
 
     async fn silo_quotas_view(

@@ -6,6 +6,8 @@ mod internal;
 pub(crate) mod measure;
 mod metrics;
 mod operator;
+mod pages;
+mod unserved;
 mod views;
 
 use crate::app::Nexus;
@@ -69,7 +71,10 @@ impl Servers {
                 "external",
                 external::api,
                 config.external.bind_address,
-                nexus_api::version::version_policy(default_version),
+                unserved::with_unserved(
+                    nexus_api::version::version_policy(default_version),
+                    external::api().map_err(|error| anyhow::anyhow!("{error}"))?,
+                ),
             )?,
         })
     }

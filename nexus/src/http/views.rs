@@ -3,6 +3,7 @@
 use crate::app::Actor;
 use crate::db::instance::InstanceAndVmm;
 use crate::db::ip_pool::Utilization as PoolUse;
+use crate::db::policy::Assignment;
 use crate::db::quotas::{Amounts, SiloUse};
 use crate::db::sled::SledInstance as InstanceOnSled;
 use db_model as model;
@@ -36,15 +37,115 @@ pub(super) fn current_user(actor: &Actor) -> CurrentUser {
     }
 }
 
-/// All silos have local users alone, and none is hidden.
-pub(super) fn silo(row: model::Silo) -> Silo {
-    Silo {
-        identity: identity!(row),
-        discoverable: true,
+/// All silos have local users alone.
+pub(super) fn silo(row: model::Silo) -> Result<Silo, Error> {
+    Ok(Silo {
+        discoverable: row.discoverable,
         identity_mode: SiloIdentityMode::LocalOnly,
-        admin_group_name: None,
-        mapped_fleet_roles: Default::default(),
+        admin_group_name: row.admin_group_name,
+        mapped_fleet_roles: serde_json::from_value(row.mapped_fleet_roles)
+            .map_err(Error::internal)?,
+        identity: identity!(row),
+    })
+}
+
+pub(super) fn auth_settings(row: model::Silo) -> Result<SiloAuthSettings, Error> {
+    let seconds = row.device_token_max_ttl_seconds.map(u32::try_from).transpose();
+    Ok(SiloAuthSettings {
+        silo_id: row.id,
+        device_token_max_ttl_seconds: seconds.map_err(Error::internal)?,
+    })
+}
+
+pub(super) fn user(row: model::SiloUser) -> User {
+    User {
+        id: row.id,
+        display_name: row.external_id,
+        time_created: row.time_created,
+        time_modified: row.time_modified,
+        silo_id: row.silo_id,
     }
+}
+
+pub(super) fn group(row: model::SiloGroup) -> Group {
+    Group {
+        id: row.id,
+        display_name: row.external_id,
+        time_created: row.time_created,
+        time_modified: row.time_modified,
+        silo_id: row.silo_id,
+    }
+}
+
+pub(super) fn user_builtin(row: model::UserBuiltin) -> UserBuiltin {
+    UserBuiltin { identity: identity!(row) }
+}
+
+pub(super) fn token(row: model::DeviceAccessToken) -> DeviceAccessToken {
+    let model::DeviceAccessToken { id, time_created, time_expires, .. } = row;
+    DeviceAccessToken { id, time_created, time_expires }
+}
+
+pub(super) fn session(row: model::ConsoleSession) -> ConsoleSession {
+    let model::ConsoleSession { id, time_created, time_last_used, .. } = row;
+    ConsoleSession { id, time_created, time_last_used }
+}
+
+/// A role as one API and the database have it; a role that the API does not have is none.
+macro_rules! role {
+    ($api:ident { $($variant:ident),+ }) => {
+        impl PolicyRole for $api {
+            fn stored(self) -> model::Role {
+                match self {
+                    $($api::$variant => model::Role::$variant,)+
+                }
+            }
+            fn shown(role: model::Role) -> Option<Self> {
+                match role {
+                    $(model::Role::$variant => Some($api::$variant),)+
+                    #[allow(unreachable_patterns, reason = "some have all of the roles")]
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// A role that can stand in a policy.
+pub(super) trait PolicyRole: Sized {
+    fn stored(self) -> model::Role;
+    fn shown(role: model::Role) -> Option<Self>;
+}
+
+role!(FleetRole { Admin, Collaborator, Viewer });
+role!(SiloRole { Admin, Collaborator, LimitedCollaborator, Viewer });
+role!(ProjectRole { Admin, Collaborator, LimitedCollaborator, Viewer });
+
+pub(super) fn policy<R: PolicyRole>(rows: Vec<model::RoleAssignment>) -> Result<Policy<R>, Error> {
+    let assignment = |row: model::RoleAssignment| {
+        let role_name = R::shown(row.role_name)
+            .ok_or_else(|| Error::internal(format!("{} is no role here", row.role_name)))?;
+        let identity_type = match row.identity_type {
+            model::IdentityType::SiloUser => IdentityType::SiloUser,
+            model::IdentityType::SiloGroup => IdentityType::SiloGroup,
+        };
+        Ok(RoleAssignment { identity_type, identity_id: row.identity_id, role_name })
+    };
+    let role_assignments = rows.into_iter().map(assignment).collect::<Result<_, Error>>()?;
+    Ok(Policy { role_assignments })
+}
+
+/// A policy as a request has it.
+pub(super) fn assignments<R: PolicyRole>(policy: Policy<R>) -> Vec<Assignment> {
+    let assignment = |wanted: RoleAssignment<R>| Assignment {
+        identity_type: match wanted.identity_type {
+            IdentityType::SiloUser => model::IdentityType::SiloUser,
+            IdentityType::SiloGroup => model::IdentityType::SiloGroup,
+        },
+        identity_id: wanted.identity_id,
+        role: wanted.role_name.stored(),
+    };
+    policy.role_assignments.into_iter().map(assignment).collect()
 }
 
 pub(super) fn project(row: model::Project) -> Project {

@@ -1,6 +1,6 @@
 //! What an operator sees of a Nexus in its metrics.
 
-use crate::ping_and_auth::{operations, valid_request};
+use crate::walk::requests::{Ids, Operation, PUBLIC, request};
 use nexus_dev::part::Part;
 use nexus_tests::make::attach_body;
 use nexus_tests::metrics::Metrics;
@@ -44,11 +44,19 @@ fn attach_path(fip: &Value) -> String {
 #[tokio::test]
 async fn every_operation_is_measured() {
     let (rack, web, _) = rack().await;
-    let external = operations();
-    for (operation, method, path) in &external {
-        let (query, body) = if operation == "ping" { ("", None) } else { valid_request(operation) };
-        rack.without_token().send(method.clone(), &format!("{path}{query}"), body).await;
+    let (nobody, ids) = (rack.without_token(), Ids::random());
+    for operation in Operation::all().iter().filter(|one| !PUBLIC.contains(&one.id.as_str())) {
+        let request = request(&operation.id).expect("a request for every operation");
+        request.send(&nobody, operation, &ids).await;
     }
+    nobody.get("/v1/ping").await.expect(200);
+    nobody.call("/v1/logout").await;
+    let credentials = json!({"username": "nobody", "password": "none"});
+    nobody.post("/v1/login/none/local", credentials).await.one_of(&[401, 404]);
+    let client = ("client_id", "5b2f1b4e-9f0f-4f5c-8f6a-0d9d1d2a7c11");
+    nobody.form("/device/auth", &[client]).await.expect(200);
+    let grant = ("grant_type", "urn:ietf:params:oauth:grant-type:device_code");
+    nobody.form("/device/token", &[client, grant, ("device_code", "none")]).await.expect(400);
     // Sleds have called the other operations of the internal API.
     rack.internal().get("/v1/ping").await.expect(200);
     rack.internal().get("/nat/ipv4/changeset/0?limit=1").await.expect(200);

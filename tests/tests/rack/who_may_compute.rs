@@ -4,42 +4,14 @@
 use nexus_tests::make::{disk_from, image_body, instance_path, update_body};
 use nexus_tests::{Client, TestRack};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-/// A client as a new user of a silo, made behind the API's back; with a role on the silo, if any.
+/// A client as a new user of a silo; with a role on the silo, if any.
 async fn user(rack: &TestRack, silo: &str, name: &str, role: Option<&str>) -> Client {
-    let (user, token) = (Uuid::new_v4(), format!("oxide-token-{}", Uuid::new_v4().simple()));
-    let db = rack.database();
-    db.sql(&format!(
-        "INSERT INTO silo_user (id, silo_id, external_id, time_created, time_modified)
-            SELECT '{user}', id, '{name}', now(), now() FROM silo WHERE name = '{silo}'"
-    ))
-    .await;
-    db.sql(&format!(
-        "INSERT INTO device_access_token (id, silo_user_id, token_hash, time_created)
-            VALUES ('{}', '{user}', sha256('{token}'), now())",
-        Uuid::new_v4()
-    ))
-    .await;
+    let user = rack.user(silo, name).await;
     if let Some(role) = role {
-        db.sql(&format!(
-            "INSERT INTO role_assignment
-                    (resource_type, resource_id, role_name, identity_type, identity_id)
-                SELECT 'silo', id, '{role}', 'silo_user', '{user}' FROM silo WHERE name = '{silo}'"
-        ))
-        .await;
+        rack.grant(&format!("/v1/system/silos/{silo}/policy"), &user, role).await;
     }
-    rack.with_token(&token)
-}
-
-async fn other_silo(rack: &TestRack) {
-    rack.database()
-        .sql(&format!(
-            "INSERT INTO silo (id, name, description, time_created, time_modified)
-                VALUES ('{}', 'other-silo', '', now(), now())",
-            Uuid::new_v4()
-        ))
-        .await;
+    rack.login(silo, name).await
 }
 
 fn by_id(collection: &str, view: &Value) -> String {
@@ -57,7 +29,7 @@ async fn what_one_may_not_see_does_not_exist() {
     let key = json!({"name": "laptop", "description": "", "public_key": "ssh-ed25519 AAAA"});
     let key = rack.post("/v1/me/ssh-keys", key).await.expect(201);
     let web = rack.stopped_instance("demo", "web").await;
-    other_silo(&rack).await;
+    rack.silo("other-silo").await;
     let admin_elsewhere = user(&rack, "other-silo", "boss", Some("admin")).await;
     let nobody = user(&rack, "default-silo", "new", None).await;
 
@@ -161,7 +133,8 @@ async fn a_viewer_looks_and_changes_nothing() {
     admin.put(quotas, json!({"cpus": 1_000_000})).await.refused(403, "Forbidden");
     let sled = rack.ready().sled_agents[0].id;
     let path = format!("/v1/system/hardware/sleds/{sled}/provision-policy");
-    admin.put(&path, json!({"state": "provisionable"})).await.refused(403, "Forbidden");
+    let put = admin.put(&path, json!({"state": "provisionable"})).await;
+    put.refused(404, &format!("not found: sled with id \"{sled}\""));
 }
 
 /// A limited collaborator makes what instances need, but nothing for the silo as a whole.

@@ -49,6 +49,7 @@ has_identity!(
     SiloIpPool,
     Snapshot,
     SshKey,
+    UserBuiltin,
     Vpc,
     VpcSubnet,
 );

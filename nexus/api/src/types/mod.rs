@@ -5,10 +5,10 @@
 //! after the resource alone is the resource as a client sees it.
 
 mod base64_bytes;
+mod credential;
 mod disk;
 mod external_ip;
 mod floating_ip;
-mod group;
 mod identity;
 mod image;
 mod instance;
@@ -16,6 +16,7 @@ mod ip_pool;
 mod network_interface;
 pub(crate) mod path;
 mod ping;
+mod policy;
 mod project;
 mod quotas;
 mod silo;
@@ -26,6 +27,10 @@ mod unknown;
 mod user;
 mod vpc;
 
+pub use credential::{
+    ConsoleSession, DeviceAccessToken, DeviceAccessTokenRequest, DeviceAuthRequest,
+    DeviceAuthVerify, SiloAuthSettings, SiloAuthSettingsUpdate,
+};
 pub use disk::{
     BlockSize, Disk, DiskBackend, DiskCreate, DiskSource, DiskState, DiskType, FinalizeDisk,
     ImportBlocksBulkWrite,
@@ -36,7 +41,6 @@ pub use external_ip::{
 pub use floating_ip::{
     FloatingIp, FloatingIpAttach, FloatingIpCreate, FloatingIpParentKind, FloatingIpUpdate,
 };
-pub use group::Group;
 pub use identity::{
     HasIdentity, IdentityMetadata, IdentityMetadataCreateParams, IdentityMetadataUpdateParams,
 };
@@ -55,6 +59,7 @@ pub use network_interface::{
     Ipv4Assignment, Ipv6Assignment, PrivateIpStack, PrivateIpStackCreate, PrivateIpv4Stack,
     PrivateIpv4StackCreate, PrivateIpv6Stack, PrivateIpv6StackCreate,
 };
+pub use path::{BuiltinUserPath, GroupFilter, GroupPath, SiloSelector, TokenPath, UserPath};
 pub use path::{
     DiskPath, EphemeralIpDetachSelector, FloatingIpPath, ImagePath, ImageSelector, InstancePath,
     InstanceSelector, InterfacePath, IpPoolFilter, IpPoolPath, IpPoolSiloPath,
@@ -63,6 +68,10 @@ pub use path::{
     VpcPath, VpcSelector,
 };
 pub use ping::{Ping, PingStatus};
+pub use policy::{
+    FleetRolePolicy, IdentityType, Policy, ProjectRole, ProjectRolePolicy, ROLE_ASSIGNMENTS_MAX,
+    RoleAssignment, SiloRolePolicy,
+};
 pub use project::{
     Project, ProjectCreate, ProjectCreateDefaults, ProjectUpdate, SubnetCreateDefaults,
     VpcCreateDefaults, VpcCreateDefaultsSelection,
@@ -70,7 +79,10 @@ pub use project::{
 pub use quotas::{
     SiloQuotas, SiloQuotasUpdate, SiloUtilization, Utilization, VirtualResourceCounts,
 };
-pub use silo::{FleetRole, Silo, SiloIdentityMode, SiloRole};
+pub use silo::{
+    CertificateCreate, FleetRole, LoginPath, ServiceUsingCertificate, Silo, SiloCreate,
+    SiloIdentityMode, SiloQuotasCreate, SiloRole,
+};
 pub use sled::{
     Baseboard, Sled, SledInstance, SledPolicy, SledProvisionPolicy, SledProvisionPolicyParams,
     SledProvisionPolicyResponse, SledState,
@@ -78,9 +90,12 @@ pub use sled::{
 pub use snapshot::{Snapshot, SnapshotCreate, SnapshotState};
 pub use ssh_key::{SshKey, SshKeyCreate};
 pub use unknown::NoOtherFields;
-pub use user::CurrentUser;
+pub use user::{
+    CurrentUser, Group, PASSWORD_MAX, Password, User, UserBuiltin, UserCreate, UserPassword,
+    UsernamePasswordCredentials,
+};
 pub use vpc::{Vpc, VpcSubnet};
 
 /// The types of the crate of common types that appear in the API, so that a user of the API needs
 /// one import.
-pub use nexus_common::{ByteCount, Hostname, IpRange, IpVersion, MacAddr, Name, NameOrId};
+pub use nexus_common::{ByteCount, Hostname, IpRange, IpVersion, MacAddr, Name, NameOrId, UserId};

@@ -26,7 +26,7 @@ pub(crate) mod named {
         };
     }
 
-    named!(assignment, instance, ip_version, pool_type, project, vpc, sort_by);
+    named!(assignment, group, instance, ip_version, pool_type, project, silo, vpc, sort_by);
 }
 
 /// A project.
@@ -233,4 +233,48 @@ pub struct IpPoolSiloPath {
 pub struct SiloPath {
     /// Name or ID of the silo
     pub silo: NameOrId,
+}
+
+/// A silo whose users are meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SiloSelector {
+    /// Name or ID of the silo
+    #[serde(deserialize_with = "named::silo")]
+    pub silo: NameOrId,
+}
+
+/// A user of a silo.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct UserPath {
+    /// ID of the user
+    pub user_id: Uuid,
+}
+
+/// A group of a silo.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct GroupPath {
+    /// ID of the group
+    pub group_id: Uuid,
+}
+
+/// An API token.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct TokenPath {
+    /// ID of the token
+    pub token_id: Uuid,
+}
+
+/// A user that is part of the system itself.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct BuiltinUserPath {
+    /// Name or ID of the user
+    pub user: NameOrId,
+}
+
+/// Which of a silo's users are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupFilter {
+    /// Only members of this group
+    #[serde(default, deserialize_with = "named::group")]
+    pub group: Option<Uuid>,
 }

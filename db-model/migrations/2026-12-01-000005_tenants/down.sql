@@ -1,0 +1,11 @@
+DROP TABLE device_auth_request;
+DROP INDEX device_access_token_expires;
+DROP TABLE console_session;
+DROP TABLE user_builtin;
+DROP TABLE silo_group_membership;
+DROP TABLE silo_group;
+DROP INDEX silo_user_id_page;
+ALTER TABLE silo DROP COLUMN device_token_max_ttl_seconds;
+ALTER TABLE silo DROP COLUMN mapped_fleet_roles;
+ALTER TABLE silo DROP COLUMN admin_group_name;
+ALTER TABLE silo DROP COLUMN discoverable;
