@@ -261,6 +261,7 @@ mod test {
                 "internal" | "operator" => keys::<ListenConfig>(&format!("{key}.")),
                 "dataplane" => keys::<DataplaneConfig>("dataplane."),
                 "sagas" => keys::<SagaConfig>("sagas."),
+                "console" => keys::<ConsoleConfig>("console."),
                 _ => panic!("how does {key} look? Add it here"),
             });
         }
