@@ -27,8 +27,20 @@ pub struct World {
 struct InProcess {
     runtime: tokio::runtime::Runtime,
     nexus: Arc<Nexus>,
-    /// Closed when they are dropped.
-    _servers: Servers,
+    servers: Servers,
+}
+
+impl InProcess {
+    /// Ends it at once. Its connections to the database go with it.
+    fn die(self) {
+        let InProcess { runtime, nexus, servers } = self;
+        {
+            let _inside = runtime.enter();
+            drop(servers);
+        }
+        runtime.shutdown_background();
+        drop(nexus);
+    }
 }
 
 async fn start(config: Config) -> (Arc<Nexus>, Servers) {
@@ -51,6 +63,7 @@ impl World {
         let path = rack.rack().state_dir().join("nexus-0.toml");
         let mut config = Config::from_file(&path).expect("the rack's configuration");
         config.sagas.lease_ms = 1_000;
+        config.database.max_connections = 8;
         let mut world = World { rack, config, nexus: None };
         world.come_back().await;
         world.rack.project("demo").await;
@@ -69,16 +82,12 @@ impl World {
             (runtime, nexus, servers)
         });
         let (runtime, nexus, servers) = started.await.expect("it started");
-        self.nexus = Some(InProcess { runtime, nexus, _servers: servers });
+        self.nexus = Some(InProcess { runtime, nexus, servers });
     }
 
     /// Ends the Nexus at once, and starts it again, or another one with the same ports.
     pub async fn die_and_come_back(&mut self, next: Identity) {
-        let InProcess { runtime, nexus, _servers } = self.nexus.take().expect("it runs");
-        // Nothing of it runs on; the rest is only memory.
-        runtime.shutdown_background();
-        std::mem::forget(_servers);
-        drop(nexus);
+        self.nexus.take().expect("it runs").die();
         if let Identity::Another = next {
             self.config.id = Uuid::new_v4();
         }
@@ -102,9 +111,8 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        if let Some(InProcess { runtime, _servers, .. }) = self.nexus.take() {
-            runtime.shutdown_background();
-            std::mem::forget(_servers);
+        if let Some(nexus) = self.nexus.take() {
+            nexus.die();
         }
     }
 }
