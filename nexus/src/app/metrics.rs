@@ -112,7 +112,7 @@ impl Nexus {
     }
 
     fn lease_now(&self, registry: &mut Registry) {
-        let left = self.metrics.lease.left();
+        let left = self.sagas.lease_remaining();
         let help = "Whether the lease under which this process runs sagas lasts";
         gauges(registry, "saga_lease_held", help, []).at([]).set(f64::from(!left.is_zero()));
         let help = "How long that lease lasts if it is not renewed";

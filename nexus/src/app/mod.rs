@@ -51,7 +51,7 @@ use nexus_common::Error;
 use nexus_common::name::DESCRIPTION_MAX;
 use slog::{Logger, warn};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pause before a start tries again to reach the database.
 const DATABASE_RETRY: Duration = Duration::from_millis(500);
@@ -104,7 +104,6 @@ impl Nexus {
             Dataplane::new(&config.dataplane, datastore.clone(), metrics.clone(), &log)?;
         let dataplane = Arc::new(dataplane);
         let v2p = Arc::<Activator>::default();
-        let asked = Instant::now();
         let engine = async || {
             SagaEngine::new(
                 config.id,
@@ -118,7 +117,6 @@ impl Nexus {
             .await
         };
         let sagas = once_reachable(&log, engine).await?;
-        metrics.lease.renewed(asked, Duration::from_millis(config.sagas.lease_ms));
         let nexus = Arc::new(Nexus {
             config,
             datastore,

@@ -1,9 +1,9 @@
 //! Deletes sessions, tokens and requests for tokens whose time is over.
 
-use super::Task;
+use super::{Task, details};
 use crate::app::Nexus;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// The task.
@@ -23,11 +23,6 @@ impl Task for CredentialCollector {
     }
 
     fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
-        Box::pin(async move {
-            match nexus.collect_credentials().await {
-                Ok(done) => json!({ "deleted": done }),
-                Err(error) => json!({ "error": error.to_string() }),
-            }
-        })
+        Box::pin(async move { details("deleted", nexus.collect_credentials().await) })
     }
 }

@@ -1,9 +1,9 @@
 //! Goes on with instances whose VMM has ended, where a crash kept them from being brought in line.
 
-use super::Task;
+use super::{Task, details};
 use crate::app::Nexus;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// The task.
@@ -23,11 +23,6 @@ impl Task for InstanceUpdater {
     }
 
     fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
-        Box::pin(async move {
-            match nexus.settle_all().await {
-                Ok(done) => json!({ "settled": done }),
-                Err(error) => json!({ "error": error.to_string() }),
-            }
-        })
+        Box::pin(async move { details("settled", nexus.settle_all().await) })
     }
 }

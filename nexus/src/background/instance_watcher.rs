@@ -1,9 +1,9 @@
 //! Asks the sleds for the state of every VMM, for what they could not or did not report.
 
-use super::Task;
+use super::{Task, details};
 use crate::app::Nexus;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// The task.
@@ -23,11 +23,6 @@ impl Task for InstanceWatcher {
     }
 
     fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
-        Box::pin(async move {
-            match nexus.watch_vmms().await {
-                Ok(done) => json!({ "checked": done }),
-                Err(error) => json!({ "error": error.to_string() }),
-            }
-        })
+        Box::pin(async move { details("checked", nexus.watch_vmms().await) })
     }
 }

@@ -1,10 +1,10 @@
 //! Keeps this process the owner of its sagas.
 
-use super::Task;
+use super::{Task, details};
 use crate::app::Nexus;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use serde_json::Value;
+use std::time::Duration;
 
 /// The task.
 pub(super) struct Lease {
@@ -33,18 +33,11 @@ impl Task for Lease {
 
     fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
         Box::pin(async move {
-            let asked = Instant::now();
-            match nexus.sagas.renew_lease().await {
-                Ok(()) => {
-                    let length = Duration::from_millis(nexus.config.sagas.lease_ms);
-                    nexus.metrics.lease.renewed(asked, length);
-                    json!({ "renewed": true })
-                }
-                Err(error) => {
-                    nexus.metrics.lease.failures.at([]).inc();
-                    json!({ "error": error.to_string() })
-                }
+            let renewed = nexus.sagas.renew_lease().await;
+            if renewed.is_err() {
+                nexus.metrics.sagas.lease_renewal_failures.at([]).inc();
             }
+            details("renewed", renewed.map(|()| true))
         })
     }
 }

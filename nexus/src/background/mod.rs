@@ -19,9 +19,11 @@ pub use status::{Current, Last, Reason, TaskStatus};
 use crate::app::Nexus;
 use crate::metrics::TaskMetrics;
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 use slog::{Logger, debug};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Notify;
@@ -130,6 +132,14 @@ impl Driver {
 
 fn lock(status: &Mutex<TaskStatus>) -> std::sync::MutexGuard<'_, TaskStatus> {
     status.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a run has to say: what it has done, under the name `what`, or the `error`.
+fn details<T: Serialize, E: Display>(what: &str, result: Result<T, E>) -> Value {
+    match result {
+        Ok(done) => json!({ what: done }),
+        Err(error) => json!({ "error": error.to_string() }),
+    }
 }
 
 /// Counts a run. One that failed has an `error` in its details.

@@ -1,10 +1,10 @@
 //! Compares a switch's NAT table with the intent, in whole, and repairs it.
 
-use super::Task;
+use super::{Task, details};
 use crate::app::Nexus;
 use crate::dataplane::nat::SwitchWorker;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,11 +38,6 @@ impl Task for NatReconciler {
     }
 
     fn run<'a>(&'a self, _: &'a Nexus) -> BoxFuture<'a, Value> {
-        Box::pin(async move {
-            match self.switch.reconcile().await {
-                Ok(repairs) => json!({ "repairs": repairs }),
-                Err(error) => json!({ "error": error.to_string() }),
-            }
-        })
+        Box::pin(async move { details("repairs", self.switch.reconcile().await) })
     }
 }

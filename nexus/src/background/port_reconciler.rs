@@ -1,10 +1,10 @@
 //! Goes over the ports of VMMs, so that each has exactly its instance's external addresses.
 
-use super::Task;
+use super::{Task, details};
 use crate::app::Nexus;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
-use std::sync::Mutex;
+use serde_json::Value;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -13,6 +13,12 @@ use uuid::Uuid;
 pub(super) struct PortReconciler {
     /// Where the round over all ports has got to.
     cursor: Mutex<Option<Uuid>>,
+}
+
+impl PortReconciler {
+    fn cursor(&self) -> MutexGuard<'_, Option<Uuid>> {
+        self.cursor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Task for PortReconciler {
@@ -30,14 +36,13 @@ impl Task for PortReconciler {
 
     fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
         Box::pin(async move {
-            let from = *self.cursor.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            match nexus.reconcile_ports(from).await {
-                Ok((report, next)) => {
-                    *self.cursor.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = next;
-                    json!({ "ports": report })
-                }
-                Err(error) => json!({ "error": error.to_string() }),
-            }
+            let from = *self.cursor();
+            let result = nexus.reconcile_ports(from).await;
+            let report = result.map(|(report, next)| {
+                *self.cursor() = next;
+                report
+            });
+            details("ports", report)
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Takes over the sagas of Nexuses that are gone.
 
-use super::Task;
+use super::{Task, details};
 use crate::app::Nexus;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// The task.
@@ -23,11 +23,6 @@ impl Task for SagaRecovery {
     }
 
     fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
-        Box::pin(async move {
-            match nexus.sagas.take_over().await {
-                Ok(done) => json!({ "taken": done }),
-                Err(error) => json!({ "error": error.to_string() }),
-            }
-        })
+        Box::pin(async move { details("taken", nexus.sagas.take_over().await) })
     }
 }

@@ -1,9 +1,9 @@
 //! Brings the sleds' v2p mappings to the intent.
 
-use super::Task;
+use super::{Task, details};
 use crate::app::Nexus;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// The task.
@@ -24,10 +24,7 @@ impl Task for V2pManager {
 
     fn run<'a>(&'a self, nexus: &'a Nexus) -> BoxFuture<'a, Value> {
         Box::pin(async move {
-            match nexus.dataplane.reconcile_v2p(&nexus.datastore).await {
-                Ok(done) => json!({ "mappings": done }),
-                Err(error) => json!({ "error": error.to_string() }),
-            }
+            details("mappings", nexus.dataplane.reconcile_v2p(&nexus.datastore).await)
         })
     }
 }

@@ -5,12 +5,10 @@
 //! [`crate::app::Nexus::metrics_text`]. Names follow the conventions of Prometheus: base units, `_total`
 //! on counters, and `nexus_` before everything. docs/operations.md says what each is good for.
 
-mod lease;
 pub mod process;
 mod saga;
 mod series;
 
-pub use lease::Lease;
 pub use saga::SagaMeter;
 pub use series::{Counter, Gauge, Histogram, Series, durations};
 
@@ -34,7 +32,6 @@ pub struct Metrics {
     pub started: SystemTime,
     pub http: HttpMetrics,
     pub sagas: SagaMetrics,
-    pub lease: Lease,
     pub switches: SwitchMetrics,
     pub sleds: SledMetrics,
     pub tasks: TaskMetrics,
@@ -49,7 +46,6 @@ impl Metrics {
             started: SystemTime::now(),
             http: HttpMetrics::new(&mut registry),
             sagas: SagaMetrics::new(&mut registry),
-            lease: Lease::new(&mut registry),
             switches: SwitchMetrics::new(&mut registry),
             sleds: SledMetrics::new(&mut registry),
             tasks: TaskMetrics::new(&mut registry),
@@ -137,6 +133,8 @@ pub struct SagaMetrics {
     pub taken_over: Series<Counter, 1>,
     /// By saga: found in the hands of another.
     pub lost: Series<Counter, 1>,
+    /// Renewals of the lease on sagas that failed.
+    pub lease_renewal_failures: Series<Counter, 0>,
 }
 
 impl SagaMetrics {
@@ -160,6 +158,13 @@ impl SagaMetrics {
                 "sagas_finished",
                 "Sagas that ended: succeeded, undone, stuck, or never begun",
                 ["saga", "outcome"],
+                Counter::default,
+            ),
+            lease_renewal_failures: Series::register(
+                registry,
+                "saga_lease_renewal_failures",
+                "Renewals of the lease on sagas that failed",
+                [],
                 Counter::default,
             ),
         }

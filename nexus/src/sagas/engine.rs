@@ -128,9 +128,9 @@ impl SagaEngine {
         })
     }
 
-    /// Sagas that this process is running now.
-    pub fn running(&self) -> usize {
-        self.running.lock().len()
+    /// How long the lease lasts if it is not renewed; zero if it has run out.
+    pub fn lease_remaining(&self) -> Duration {
+        self.lease.remaining()
     }
 
     /// Extends the lease, which others respect until it is over.

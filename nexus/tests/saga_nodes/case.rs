@@ -3,7 +3,7 @@
 use crate::process::World;
 use crate::world::{Look, instance_line};
 use nexus_tests::make::{attach_body, instance_body, instance_path};
-use nexus_tests::{Client, Reply, TestRack};
+use nexus_tests::{Client, Reply};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -102,13 +102,13 @@ impl Case {
     }
 
     /// Sets the saga off, and waits for the answer.
-    pub async fn trigger(&self, _: &TestRack) -> Reply {
+    pub async fn trigger(&self) -> Reply {
         let (client, method, path, body) = self.request.clone();
         client.send(method, &path, body).await
     }
 
     /// Sets the saga off. The answer will not come.
-    pub fn trigger_and_forget(&self, _: &TestRack) -> JoinHandle<()> {
+    pub fn trigger_and_forget(&self) -> JoinHandle<()> {
         let (client, method, path, body) = self.request.clone();
         tokio::spawn(async move {
             let _ = client.try_send(method, &path, body).await;

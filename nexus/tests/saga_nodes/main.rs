@@ -53,7 +53,7 @@ async fn twice(world: &World, saga: &'static str) {
     for node in nodes(saga) {
         let case = Case::prepare(world, saga).await;
         world.plan(saga, vec![Fault::Repeat(node.clone())]);
-        let reply = case.trigger(&world.rack).await;
+        let reply = case.trigger().await;
         assert!((200..300).contains(&reply.status), "{saga}, {node} twice: {}", reply.body);
         at_rest(world).await;
         case.assert_done(world, &node).await;
@@ -68,7 +68,7 @@ async fn undone_twice(world: &World, saga: &'static str) {
         let case = Case::prepare(world, saga).await;
         let before = world.look().await;
         world.plan(saga, vec![Fault::Repeat(node.clone()), Fault::Fail(last.clone())]);
-        let reply = case.trigger(&world.rack).await;
+        let reply = case.trigger().await;
         at_rest(world).await;
         case.assert_ending(world, &before, last, Caller::Answered(reply)).await;
     }
@@ -79,7 +79,7 @@ async fn failed(world: &World, saga: &'static str) {
         let case = Case::prepare(world, saga).await;
         let before = world.look().await;
         world.plan(saga, vec![Fault::Fail(node.clone())]);
-        let reply = case.trigger(&world.rack).await;
+        let reply = case.trigger().await;
         at_rest(world).await;
         case.assert_ending(world, &before, &node, Caller::Answered(reply)).await;
     }
@@ -112,7 +112,7 @@ async fn crashed_unwinding(world: &mut World, saga: &'static str) {
 
 async fn crash(world: &mut World, case: &Case, n: usize) {
     {
-        let request = case.trigger_and_forget(&world.rack);
+        let request = case.trigger_and_forget();
         tokio::select! {
             () = world.crashed() => {}
             () = tokio::time::sleep(Duration::from_secs(60)) => panic!("no crash in {}", case.saga),
