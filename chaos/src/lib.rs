@@ -26,6 +26,7 @@ pub mod rig;
 use anyhow::{Context, Result};
 use futures::future::join_all;
 use history::Entry;
+use nexus_dev::layout::NatMode;
 use nexus_dev::rack::Stop;
 use probe::Probed;
 use report::Report;
@@ -45,6 +46,15 @@ pub struct Settings {
     pub duration: Duration,
     /// Clients that make requests at the same time.
     pub clients: usize,
+    /// How the switches get NAT.
+    pub nat: NatMode,
+}
+
+impl Settings {
+    /// The way in which the switches get NAT where nobody chose one: each for half of the seeds.
+    pub fn nat_of(seed: u64) -> NatMode {
+        if seed.is_multiple_of(2) { NatMode::Push } else { NatMode::Pull }
+    }
 }
 
 /// The outcome of a run.
@@ -58,7 +68,11 @@ pub struct Outcome {
 
 /// Starts a rack, torments it, and judges it. What goes on is told on standard output.
 pub async fn run(settings: Settings) -> Result<Outcome> {
-    println!("chaos: seed {}", settings.seed);
+    let nat = match settings.nat {
+        NatMode::Push => "pushed",
+        NatMode::Pull => "pulled",
+    };
+    println!("chaos: seed {}, NAT is {nat}", settings.seed);
     let dir = tempfile::Builder::new().prefix("nexus-chaos-").tempdir()?;
     // PostgreSQL's user must be able to pass through.
     std::fs::set_permissions(dir.path(), Permissions::from_mode(0o711))?;
@@ -74,7 +88,7 @@ pub async fn run(settings: Settings) -> Result<Outcome> {
 }
 
 async fn torment(settings: Settings, dir: &Path) -> Result<Report> {
-    let rig = Rig::start(dir).await.context("the rack does not start")?;
+    let rig = Rig::start(dir, settings.nat).await.context("the rack does not start")?;
     let (trouble, probed) = load(&rig, settings).await;
     trouble?;
     let dead = faults::revive(&rig).await?;
@@ -97,7 +111,7 @@ async fn torment(settings: Settings, dir: &Path) -> Result<Report> {
 /// Load and faults together, until the faults are over.
 async fn load(rig: &Rig, settings: Settings) -> (Result<()>, Probed) {
     let stop = AtomicBool::new(false);
-    let Settings { seed, duration, clients } = settings;
+    let Settings { seed, duration, clients, nat: _ } = settings;
     let trouble = async {
         let trouble = faults::run(rig, seed, duration).await;
         stop.store(true, Ordering::Relaxed);

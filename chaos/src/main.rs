@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use nexus_chaos::{Outcome, Settings, run};
+use nexus_dev::layout::NatMode;
 use rand::Rng;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -19,6 +20,9 @@ struct Cli {
     /// How many clients make requests at the same time
     #[arg(long, value_name = "N", default_value_t = 6)]
     clients: usize,
+    /// How the switches get NAT [default: push for an even seed, pull for an odd one]
+    #[arg(long, value_enum)]
+    nat: Option<NatMode>,
 }
 
 fn minutes(text: &str) -> Result<f64, String> {
@@ -30,9 +34,11 @@ fn minutes(text: &str) -> Result<f64, String> {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Cli { minutes, seed, clients } = Cli::parse();
+    let Cli { minutes, seed, clients, nat } = Cli::parse();
     let seed = seed.unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
-    let settings = Settings { seed, duration: Duration::from_secs_f64(minutes * 60.0), clients };
+    let duration = Duration::from_secs_f64(minutes * 60.0);
+    let nat = nat.unwrap_or_else(|| Settings::nat_of(seed));
+    let settings = Settings { seed, duration, clients, nat };
     let outcome = tokio::select! {
         outcome = run(settings) => outcome,
         _ = tokio::signal::ctrl_c() => {

@@ -237,8 +237,16 @@ fn crash(rng: &mut ChaCha12Rng) -> TroubleKind {
 }
 
 fn fault(rng: &mut ChaCha12Rng) -> Fault {
-    const OF_SWITCH: &[&str] =
-        &["nat_ipv4_create", "nat_ipv4_delete", "nat_ipv4_list", "nat_ipv4_addresses_list", "*"];
+    const OF_SWITCH: &[&str] = &[
+        "nat_ipv4_create",
+        "nat_ipv4_delete",
+        "nat_ipv4_list",
+        "nat_ipv4_addresses_list",
+        "nat_ipv6_create",
+        "nat_ipv6_delete",
+        "nat_ipv6_list",
+        "*",
+    ];
     const OF_SLED: &[&str] = &[
         "vmm_put_external_ip",
         "vmm_delete_external_ip",

@@ -9,7 +9,6 @@ use nexus_dev::part::Part;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Packets that were sent, and those that passed.
@@ -72,7 +71,7 @@ impl<'a> Prober<'a> {
         }
         let instance = self.instance(answer["vmm_id"].as_str()?).await?;
         let way = format!("in by switch {switch}");
-        Some(Passed { way, ip: IpAddr::V4(ip), instance })
+        Some(Passed { way, ip, instance })
     }
 
     async fn outbound(&mut self, sled: usize, number: usize) -> Option<Passed> {

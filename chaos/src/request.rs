@@ -6,7 +6,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The project that everything is in.
 pub const PROJECT: &str = "chaos";
@@ -14,8 +14,12 @@ pub const PROJECT: &str = "chaos";
 pub const POOL: &str = "steady";
 /// The pool whose ranges and link come and go.
 pub const SPARE: &str = "spare";
+/// The pool of IPv6 addresses.
+pub const POOL_V6: &str = "steady-v6";
 /// Floating IPs that there may be.
 pub const FLOATING_IPS: usize = 12;
+/// The first floating IPs are IPv4, this one and those after it IPv6.
+pub const FIRST_V6: usize = 8;
 /// Instances that there may be.
 pub const INSTANCES: usize = 6;
 /// Ranges that the spare pool may have.
@@ -113,22 +117,40 @@ pub fn range_name(index: usize) -> String {
 pub const LINK: &str = "link";
 
 /// First and last address of the pool [`POOL`].
-pub fn pool_range() -> (Ipv4Addr, Ipv4Addr) {
+pub fn pool_range() -> (IpAddr, IpAddr) {
     (address(0), address(POOL_SIZE - 1))
 }
 
 /// First and last address of a range of the spare pool.
-pub fn spare_range(index: usize) -> (Ipv4Addr, Ipv4Addr) {
+pub fn spare_range(index: usize) -> (IpAddr, IpAddr) {
     let first = POOL_SIZE + index * RANGE_SIZE;
     (address(first), address(first + RANGE_SIZE - 1))
 }
 
-/// How many addresses both pools can have.
-pub const ADDRESSES: usize = POOL_SIZE + RANGES * RANGE_SIZE;
+/// First and last address of the pool [`POOL_V6`].
+pub fn pool_v6_range() -> (IpAddr, IpAddr) {
+    (address(ADDRESSES_V4), address(ADDRESSES - 1))
+}
 
-/// The address with this number, among those of both pools.
-pub fn address(number: usize) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 77, 0, 0)) + number as u32)
+/// How many addresses the IPv4 pools can have.
+const ADDRESSES_V4: usize = POOL_SIZE + RANGES * RANGE_SIZE;
+
+/// How many addresses all pools can have. There is an IPv6 address for each floating IP that may
+/// want one, so that one that is released is soon somebody else's.
+pub const ADDRESSES: usize = ADDRESSES_V4 + FLOATING_IPS - FIRST_V6;
+
+/// The address with this number, among those of all pools.
+pub fn address(number: usize) -> IpAddr {
+    match number.checked_sub(ADDRESSES_V4) {
+        None => {
+            let first = u32::from(Ipv4Addr::new(10, 77, 0, 0));
+            Ipv4Addr::from(first + number as u32).into()
+        }
+        Some(number) => {
+            let first = u128::from(Ipv6Addr::new(0x2001, 0xdb8, 77, 0, 0, 0, 0, 0));
+            Ipv6Addr::from(first + number as u128).into()
+        }
+    }
 }
 
 impl Request {
@@ -217,7 +239,11 @@ impl Request {
         };
         match self {
             Request::FipCreate { fip, spare } => {
-                let selector = pool_selector(if *spare { SPARE } else { POOL });
+                let selector = pool_selector(match spare {
+                    _ if *fip >= FIRST_V6 => POOL_V6,
+                    true => SPARE,
+                    false => POOL,
+                });
                 let allocator = json!({"type": "auto", "pool_selector": selector});
                 let body = json!({"name": fip_name(*fip), "description": "an address",
                     "address_allocator": allocator});
@@ -289,7 +315,7 @@ impl Request {
 }
 
 /// The body that names a range.
-pub fn range_body((first, last): (Ipv4Addr, Ipv4Addr)) -> Value {
+pub fn range_body((first, last): (IpAddr, IpAddr)) -> Value {
     json!({"first": first, "last": last})
 }
 
@@ -314,7 +340,9 @@ impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.operation(), self.objects().join(" "))?;
         match self {
-            Request::FipCreate { spare: true, .. } => f.write_str(" from the spare pool"),
+            Request::FipCreate { spare: true, fip } if *fip < FIRST_V6 => {
+                f.write_str(" from the spare pool")
+            }
             Request::InstanceCreate { ephemeral: true, .. } => f.write_str(" with an ephemeral IP"),
             Request::Migrate { sled, .. } => write!(f, " to sled {sled}"),
             _ => Ok(()),

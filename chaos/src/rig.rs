@@ -2,12 +2,13 @@
 
 use crate::history::{Event, History, Outcome, Time};
 use crate::plan::{NEXUSES, SLEDS, SWITCHES};
-use crate::request::{POOL, PROJECT, Request, SPARE, pool_range, spare_range};
+use crate::request::{POOL, POOL_V6, PROJECT, Request, SPARE, pool_range, pool_v6_range};
 use anyhow::{Context, Result, ensure};
-use nexus_dev::layout;
+use nexus_dev::layout::{self, NatMode};
 use nexus_dev::part::Part;
 use nexus_dev::rack::{Options, Rack, SILO};
 use nexus_dev::ready::Ready;
+use nexus_tests::make::with;
 use nexus_tests::{Client, Reply};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -27,14 +28,15 @@ pub struct Rig {
 
 impl Rig {
     /// Starts a rack with a database of its own in a directory, and makes the project and the
-    /// pools.
-    pub async fn start(dir: &Path) -> Result<Self> {
+    /// pools. The switches get NAT in this way.
+    pub async fn start(dir: &Path, nat: NatMode) -> Result<Self> {
         let ready_file = dir.join("ready.json");
         let request = layout::Request {
             sleds: Some(SLEDS),
             switches: Some(SWITCHES),
             nexus: Some(NEXUSES),
             port: Some(0),
+            nat: Some(nat),
             ..layout::Request::default()
         };
         let state_dir = Some(dir.join("rack"));
@@ -52,16 +54,17 @@ impl Rig {
     async fn furnish(&self) -> Result<()> {
         let named = |name: &str| json!({"name": name, "description": "for chaos"});
         self.make("/v1/projects", named(PROJECT)).await?;
-        for (pool, (first, last)) in [(POOL, pool_range()), (SPARE, spare_range(0))] {
+        // The spare pool's ranges and link come from the clients.
+        self.make("/v1/system/ip-pools", named(SPARE)).await?;
+        for (pool, version, (first, last)) in
+            [(POOL, "v4", pool_range()), (POOL_V6, "v6", pool_v6_range())]
+        {
             let path = format!("/v1/system/ip-pools/{pool}");
-            self.make("/v1/system/ip-pools", named(pool)).await?;
+            let body = with(named(pool), json!({"ip_version": version}));
+            self.make("/v1/system/ip-pools", body).await?;
+            self.make(&format!("{path}/ranges/add"), json!({"first": first, "last": last})).await?;
             let link = json!({"silo": SILO, "is_default": false});
-            // The spare pool's range and link come from the clients.
-            if pool == POOL {
-                let range = json!({"first": first, "last": last});
-                self.make(&format!("{path}/ranges/add"), range).await?;
-                self.make(&format!("{path}/silos"), link).await?;
-            }
+            self.make(&format!("{path}/silos"), link).await?;
         }
         Ok(())
     }

@@ -154,6 +154,9 @@ pub struct DataplaneConfig {
     pub sled_timeout_ms: u64,
     /// Seconds between two runs of the NAT reconciler of a switch that nothing else woke.
     pub reconcile_period_secs: u64,
+    /// Seconds that a removed NAT entry stays in the changeset feed after every switch has passed
+    /// it, for other readers of the feed.
+    pub keep_removed_nat_secs: u64,
 }
 
 impl Default for DataplaneConfig {
@@ -166,6 +169,7 @@ impl Default for DataplaneConfig {
             request_timeout_ms: 2_000,
             sled_timeout_ms: 5_000,
             reconcile_period_secs: 3,
+            keep_removed_nat_secs: 600,
         }
     }
 }

@@ -41,12 +41,9 @@ enum Chore {
     /// Run a rack under random load while random parts of it fail, and check that it kept its
     /// promises
     Chaos {
-        /// How long there is trouble, in minutes
-        #[arg(long, value_name = "M", default_value = "2")]
-        minutes: String,
-        /// Decides what happens [default: a random one]
-        #[arg(long, value_name = "S")]
-        seed: Option<u64>,
+        /// Arguments for `nexus-chaos`: `--minutes M`, `--seed S`, `--clients N`, `--nat push|pull`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
     },
     /// Check formatting, and lints with warnings as errors
     Lint,
@@ -82,7 +79,7 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Dev { args } => dev(&args),
         Chore::Test { args } => test::run(&args),
-        Chore::Chaos { minutes, seed } => chaos(&minutes, seed),
+        Chore::Chaos { args } => become_program("nexus-chaos", |command| command.args(args)),
         Chore::Lint => {
             let mut steps = steps::Steps::default();
             steps.step("fmt", cargo::fmt_check);
@@ -99,13 +96,6 @@ fn run(chore: Chore) -> Result<()> {
 
 fn dev(args: &[String]) -> Result<()> {
     become_program("nexus-dev", |command| command.arg("run-all").args(args))
-}
-
-fn chaos(minutes: &str, seed: Option<u64>) -> Result<()> {
-    become_program("nexus-chaos", |command| {
-        command.args(["--minutes", minutes]);
-        command.args(seed.into_iter().flat_map(|seed| ["--seed".to_string(), seed.to_string()]))
-    })
 }
 
 /// Builds everything and becomes one of the programs, so that signals reach it directly.

@@ -2,7 +2,7 @@
 
 use super::Nexus;
 use crate::db::now;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use db_model::{NatEntry, Saga, SagaNodeEvent};
 use nexus_common::{Error, PageParams};
 use uuid::Uuid;
@@ -33,22 +33,33 @@ impl Nexus {
 
     /// Deletes the records of sagas that finished long ago.
     pub(crate) async fn collect_sagas(&self) -> Result<usize, Error> {
-        let age = TimeDelta::seconds(self.config.sagas.keep_finished_secs as i64);
-        let before = now() - age;
-        let mut deleted = 0;
-        loop {
-            let batch = self.datastore.sagas_collect(before, BATCH).await?;
-            deleted += batch;
-            if (batch as i64) < BATCH {
-                return Ok(deleted);
-            }
-        }
+        let before = ago(self.config.sagas.keep_finished_secs);
+        in_batches(|| self.datastore.sagas_collect(before, BATCH)).await
     }
 
-    /// Deletes removed NAT entries that every switch has passed.
+    /// Deletes NAT entries that were removed long ago and that every switch has passed.
     pub(crate) async fn collect_nat(&self) -> Result<usize, Error> {
+        let before = ago(self.config.dataplane.keep_removed_nat_secs);
         let switches = self.dataplane.switches();
         let slots: Vec<String> = switches.iter().map(|switch| switch.slot().to_string()).collect();
-        self.datastore.nat_collect(slots, BATCH).await
+        in_batches(|| self.datastore.nat_collect(slots.clone(), before, BATCH)).await
+    }
+}
+
+fn ago(secs: u64) -> DateTime<Utc> {
+    now() - TimeDelta::seconds(secs as i64)
+}
+
+/// Repeats what deletes up to [`BATCH`] rows until there are no more.
+async fn in_batches<D: Future<Output = Result<usize, Error>>>(
+    delete: impl Fn() -> D,
+) -> Result<usize, Error> {
+    let mut deleted = 0;
+    loop {
+        let batch = delete().await?;
+        deleted += batch;
+        if (batch as i64) < BATCH {
+            return Ok(deleted);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Deletes removed NAT entries that every switch has passed.
+//! Deletes NAT entries that were removed long ago and that every switch has passed.
 
 use super::{Task, details};
 use crate::app::Nexus;
@@ -15,7 +15,7 @@ impl Task for NatCollector {
     }
 
     fn description(&self) -> &'static str {
-        "deletes removed NAT entries that every switch has passed"
+        "deletes NAT entries that were removed long ago and that every switch has passed"
     }
 
     fn period(&self) -> Duration {

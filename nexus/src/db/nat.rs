@@ -12,6 +12,7 @@ use super::error::TxResult;
 use super::external_ip::ips_of_instance;
 use super::network::{has_version, primary_nic};
 use super::{Datastore, now};
+use chrono::{DateTime, Utc};
 use db_model::schema::{ip_pool_range, nat_entry, nat_generation, nat_switch, sled, vpc};
 use db_model::{ExternalIp, Ip, NatEntry, NatSwitch, NetworkInterface};
 use diesel::prelude::*;
@@ -296,8 +297,14 @@ impl Datastore {
         .await
     }
 
-    /// Deletes removed entries that every one of these switches has passed; at most `limit`.
-    pub async fn nat_collect(&self, slots: Vec<String>, limit: i64) -> Result<usize, Error> {
+    /// Deletes entries that were removed before a time and that every one of these switches has
+    /// passed; looks at `limit` of them at most.
+    pub async fn nat_collect(
+        &self,
+        slots: Vec<String>,
+        before: DateTime<Utc>,
+        limit: i64,
+    ) -> Result<usize, Error> {
         self.transaction("collect nat entries", move |conn| {
             let passed: Vec<i64> = nat_switch::table
                 .filter(nat_switch::slot.eq_any(&slots))
@@ -306,13 +313,19 @@ impl Datastore {
             let Some(floor) = passed.iter().min().filter(|_| passed.len() == slots.len()) else {
                 return Ok(0);
             };
-            let old: Vec<Uuid> = nat_entry::table
+            // Generations are in the order of time: what comes after the first that is too young
+            // need not be looked at.
+            let removed: Vec<(Uuid, Option<DateTime<Utc>>)> = nat_entry::table
                 .filter(nat_entry::time_deleted.is_not_null())
                 .filter(nat_entry::generation.le(*floor))
                 .order(nat_entry::generation)
                 .limit(limit)
-                .select(nat_entry::id)
+                .select((nat_entry::id, nat_entry::time_deleted))
                 .load(conn)?;
+            let is_old = |(_, removed): &(Uuid, Option<DateTime<Utc>>)| {
+                removed.is_some_and(|removed| removed < before)
+            };
+            let old: Vec<Uuid> = removed.into_iter().filter(is_old).map(|(id, _)| id).collect();
             Ok(diesel::delete(nat_entry::table.filter(nat_entry::id.eq_any(old))).execute(conn)?)
         })
         .await

@@ -5,6 +5,7 @@
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on panics")]
 
+mod at_scale;
 mod checker;
 mod dataplane;
 mod disks;
