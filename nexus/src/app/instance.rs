@@ -5,6 +5,7 @@ use super::{Nexus, OpContext, Selector};
 use crate::dataplane::sled::{SledError, VmmRequest};
 use crate::db::attach::Location;
 use crate::db::instance::InstanceAndVmm;
+use crate::sagas::engine::SagaFailure;
 use crate::sagas::{instance_delete, instance_migrate, instance_start};
 use db_model::{InstanceState as Stored, Vmm, VmmState};
 use nexus_api::types::InstanceState;
@@ -64,31 +65,49 @@ impl Nexus {
         self.datastore.instance_fetch(None, found.instance.id.into()).await
     }
 
-    /// Starts an instance on a sled that takes it: one that refuses is avoided at the next try.
+    /// Starts an instance on a sled that takes it.
     async fn start_somewhere(&self, opctx: &OpContext, instance_id: Uuid) -> Result<(), Error> {
-        let mut avoid: Vec<Uuid> = Vec::new();
+        let start = instance_start::Params::new(instance_id, Vec::new());
+        match self.run_start(&start).await {
+            Ok(()) => Ok(()),
+            Err(failure) => self.start_elsewhere(opctx, start, failure).await,
+        }
+    }
+
+    /// Goes on after a start that failed: a sled that refuses is avoided at the next try.
+    pub(super) async fn start_elsewhere(
+        &self,
+        opctx: &OpContext,
+        mut start: instance_start::Params,
+        mut failure: SagaFailure,
+    ) -> Result<(), Error> {
         let mut refusal: Option<Error> = None;
         loop {
-            let vmm_id = Uuid::new_v4();
-            let start = instance_start::Params { instance_id, vmm_id, avoid: avoid.clone() };
-            let dag = instance_start::dag().map_err(Error::internal)?;
-            let failure = match self.sagas.run(dag, &instance_start::WithStart { start }).await {
-                Ok(_) => return Ok(()),
-                Err(failure) => failure,
-            };
             let node = failure.node.as_deref().unwrap_or_default();
             if !instance_start::SLED_NODES.contains(&node) {
                 // That no other sled has room is less to the point than why the first refused.
                 return Err(refusal.unwrap_or(failure.error));
             }
-            let Ok(vmm) = self.datastore.vmm_fetch(vmm_id).await else {
+            let Ok(vmm) = self.datastore.vmm_fetch(start.vmm_id).await else {
                 return Err(failure.error);
             };
             warn!(opctx.log, "a sled did not take an instance; another is tried";
-                "instance" => %instance_id, "sled" => %vmm.sled_id, "error" => %failure.error);
-            avoid.push(vmm.sled_id);
+                "instance" => %start.instance_id, "sled" => %vmm.sled_id,
+                "error" => %failure.error);
+            start.avoid.push(vmm.sled_id);
             refusal.get_or_insert(failure.error);
+            start = instance_start::Params::new(start.instance_id, start.avoid);
+            match self.run_start(&start).await {
+                Ok(()) => return Ok(()),
+                Err(next) => failure = next,
+            }
         }
+    }
+
+    async fn run_start(&self, start: &instance_start::Params) -> Result<(), SagaFailure> {
+        let dag = instance_start::dag().map_err(Error::internal)?;
+        let params = instance_start::WithStart { start: start.clone() };
+        self.sagas.run(dag, &params).await.map(drop)
     }
 
     /// Tells the instance's VMM to stop. Does not wait for the guest.

@@ -55,22 +55,18 @@ impl Nexus {
             }
         }
         let id = new.row.id;
-        let params = instance_create::Params {
-            new,
-            start: instance_start::Params {
-                instance_id: id,
-                vmm_id: Uuid::new_v4(),
-                avoid: Vec::new(),
-            },
-        };
+        let first = instance_start::Params::new(id, Vec::new());
+        let params = instance_create::Params { new, start: first.clone() };
         let dag = instance_create::dag(start).map_err(Error::internal)?;
         match self.sagas.run(dag, &params).await {
             Ok(_) => {}
             Err(failure)
                 if failure.node.as_deref().is_some_and(|n| n != instance_create::RECORDS) =>
             {
-                warn!(opctx.log, "instance was created, but could not be started";
-                    "instance" => %id, "error" => %failure.error);
+                if let Err(error) = self.start_elsewhere(opctx, first, failure).await {
+                    warn!(opctx.log, "instance was created, but could not be started";
+                        "instance" => %id, "error" => %error);
+                }
             }
             Err(failure) => return Err(failure.error),
         }

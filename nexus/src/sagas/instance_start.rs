@@ -29,6 +29,13 @@ pub struct Params {
     pub avoid: Vec<Uuid>,
 }
 
+impl Params {
+    /// Those of a start with a new VMM.
+    pub fn new(instance_id: Uuid, avoid: Vec<Uuid>) -> Self {
+        Self { instance_id, vmm_id: Uuid::new_v4(), avoid }
+    }
+}
+
 /// Times that the sled is asked to take the VMM.
 const REGISTER_TRIES: u32 = 2;
 /// Times that the sled is told to forget it.

@@ -25,6 +25,7 @@ mod ping_and_auth;
 mod projects;
 mod quotas;
 mod races;
+mod refusals;
 mod run_all;
 mod sagas;
 mod sdk;

@@ -122,17 +122,27 @@ async fn no_address_is_given_twice_and_none_is_left_out() {
 async fn twenty_deletes_delete_once() {
     let rack = rack().await;
     let fip = rack.floating_ip("demo", "f").await;
-    let path = format!("/v1/floating-ips/{}", fip["id"].as_str().expect("an id"));
-    let delete = |_| {
-        let (client, path) = (Client::clone(&rack), path.clone());
-        async move { client.delete(&path).await }
-    };
-    let replies = at_once((0..20).map(delete).collect()).await;
-    assert!(replies.iter().any(|reply| reply.status == 204), "{:?}", statuses(&replies));
-    for reply in &replies {
-        reply.one_of(&[204, 404]);
+    let web = rack.stopped_instance("demo", "web").await;
+    let pool =
+        rack.post("/v1/system/ip-pools", json!({"name": "p", "description": "a pool"})).await;
+    let pool = pool.expect(201);
+    for (kind, object) in [("floating-ips", &fip), ("instances", &web), ("system/ip-pools", &pool)]
+    {
+        let path = format!("/v1/{kind}/{}", object["id"].as_str().expect("an id"));
+        let delete = |_| {
+            let (client, path) = (Client::clone(&rack), path.clone());
+            async move { client.delete(&path).await }
+        };
+        let replies = at_once((0..20).map(delete).collect()).await;
+        let of = statuses(&replies);
+        assert!(of.contains(&204), "{kind}: {of:?}");
+        for reply in &replies {
+            reply.one_of(&[204, 404]);
+        }
+        rack.get(&path).await.expect(404);
     }
     assert_eq!(rack.addresses_in_use("default").await, 0);
+    rack.settled().await;
 }
 
 /// Either the project goes, or it keeps what was just made in it.
