@@ -53,6 +53,12 @@ impl TryFrom<u64> for ByteCount {
     }
 }
 
+impl From<u32> for ByteCount {
+    fn from(n: u32) -> Self {
+        ByteCount(n.into())
+    }
+}
+
 impl From<ByteCount> for u64 {
     fn from(n: ByteCount) -> u64 {
         n.0

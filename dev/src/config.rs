@@ -2,6 +2,7 @@
 
 use crate::layout::{Layout, NatMode, NexusPart, SledPart, SwitchPart, url};
 use anyhow::Result;
+use semver::Version;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
@@ -12,7 +13,7 @@ struct Nexus<'a> {
     id: Uuid,
     log: Log<'a>,
     database: Database<'a>,
-    external: Listener,
+    external: External<'a>,
     internal: Listener,
     operator: Listener,
     dataplane: Dataplane<'a>,
@@ -31,6 +32,12 @@ struct Database<'a> {
 #[derive(Serialize)]
 struct Listener {
     bind_address: String,
+}
+
+#[derive(Serialize)]
+struct External<'a> {
+    bind_address: String,
+    default_api_version: Option<&'a Version>,
 }
 
 #[derive(Serialize)]
@@ -96,7 +103,10 @@ pub fn nexus(layout: &Layout, part: &NexusPart, database_url: &str) -> Result<St
         id: part.id,
         log: Log { level: "info" },
         database: Database { url: database_url },
-        external: listener(part.external),
+        external: External {
+            bind_address: address(part.external),
+            default_api_version: layout.default_api_version.as_ref(),
+        },
         internal: listener(part.internal),
         operator: listener(part.operator),
         dataplane: Dataplane {
@@ -156,11 +166,14 @@ mod test {
     fn a_nexus_is_told_everything_it_needs() {
         let dir = tempfile::tempdir().expect("a directory");
         let state = StateDir::open(Some(dir.path())).expect("a state directory");
-        let layout = Layout::open(&state, &Request::default()).expect("a layout");
+        let version = Version::new(20240327, 0, 0);
+        let request = Request { default_api_version: Some(version), ..Request::default() };
+        let layout = Layout::open(&state, &request).expect("a layout");
         let text = nexus(&layout, &layout.nexus[0], "postgresql://x").expect("a configuration");
         let read: toml::Value = toml::from_str(&text).expect("it is TOML");
         assert_eq!(read["database"]["url"].as_str(), Some("postgresql://x"));
         assert_eq!(read["external"]["bind_address"].as_str(), Some("127.0.0.1:12220"));
+        assert_eq!(read["external"]["default_api_version"].as_str(), Some("20240327.0.0"));
         assert_eq!(read["dataplane"]["nat_mode"].as_str(), Some("push"));
         assert_eq!(read["dataplane"]["switches"][1]["slot"].as_str(), Some("switch1"));
         let sled = read["dataplane"]["underlay"]["fd00:1122:3344:102::1"].as_str();

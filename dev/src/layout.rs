@@ -6,6 +6,7 @@
 use crate::ports;
 use crate::state_dir::{StateDir, write_private};
 use anyhow::{Context, Result, bail, ensure};
+use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv6Addr;
 use uuid::Uuid;
@@ -38,6 +39,8 @@ pub struct Request {
     pub port: Option<u16>,
     /// How NAT entries come to the switches.
     pub nat: Option<NatMode>,
+    /// How Nexus answers requests that name no API version; the newest by default.
+    pub default_api_version: Option<Version>,
     /// An existing database, instead of a private PostgreSQL.
     pub database_url: Option<String>,
 }
@@ -49,6 +52,9 @@ pub struct Layout {
     pub database: Database,
     /// How NAT entries come to the switches.
     pub nat: NatMode,
+    /// How Nexus answers requests that name no API version; the newest if absent.
+    #[serde(default)]
+    pub default_api_version: Option<Version>,
     /// The Nexus servers.
     pub nexus: Vec<NexusPart>,
     /// The sleds.
@@ -148,6 +154,7 @@ impl Layout {
                 None => Database::Private { port: ports::pick()? },
             },
             nat: request.nat.unwrap_or_default(),
+            default_api_version: request.default_api_version.clone(),
             nexus: Vec::new(),
             sleds: Vec::new(),
             switches: Vec::new(),
@@ -183,6 +190,9 @@ impl Layout {
         self.nexus.truncate(nexus);
         self.grow(nexus, request.sleds.unwrap_or(0), request.switches.unwrap_or(0))?;
         self.nat = request.nat.unwrap_or(self.nat);
+        if request.default_api_version.is_some() {
+            self.default_api_version.clone_from(&request.default_api_version);
+        }
         if let Some(port) = request.port.filter(|port| *port != 0) {
             self.listen_on(port);
         }

@@ -8,6 +8,7 @@ use crate::layout::{NatMode, Request};
 use crate::rack::{Options, Rack, Stop, USER};
 use crate::ready::Ready;
 use anyhow::{Context, Result};
+use semver::Version;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -48,6 +49,10 @@ pub struct Args {
     /// [default: push]
     #[arg(long, value_enum, value_name = "MODE")]
     nat: Option<NatMode>,
+    /// How Nexus answers requests without an API version, as clients of that time need it
+    /// [default: the newest]
+    #[arg(long, value_name = "VERSION")]
+    default_api_version: Option<Version>,
 }
 
 /// Sleds, switches and servers are processes: a number with a slip of the finger in it must not
@@ -69,6 +74,7 @@ pub async fn run(args: Args) -> Result<()> {
             nexus: args.nexus,
             port: args.port,
             nat: args.nat,
+            default_api_version: args.default_api_version,
             database_url: args.database_url,
         },
         state_dir: args.state_dir,

@@ -1,8 +1,8 @@
 //! Writes the OpenAPI documents in `openapi/` from the API traits, and checks that they agree.
 //!
-//! All documents here are *lockstep*: each is what the code says now, whatever was committed
-//! before. The other kind, *versioned*, takes what is committed on the main branch for published
-//! and refuses to change it; it has no place for a version that is still being made there.
+//! The external API has a document for each of its versions. What is committed of those is
+//! *blessed*: a client may rely on it, and the code cannot say otherwise any more. The documents of
+//! all other APIs are *lockstep*: each is what the code says now, whatever was committed before.
 
 use anyhow::Context;
 use clap::Parser;
@@ -23,8 +23,7 @@ const UNVERSIONED: semver::Version = semver::Version::new(0, 0, 1);
 fn main() -> anyhow::Result<ExitCode> {
     let root = camino::Utf8PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let root = root.parent().context("this crate lies below the repository's root")?;
-    // Any commit will do, since lockstep documents are compared with none. This one is there
-    // whatever the branches and remotes are called.
+    // What is blessed is what this commit has, whatever the branches and remotes are called.
     let environment =
         Environment::new("cargo xtask openapi", root, "openapi")?.with_default_git_branch("HEAD");
     let apis = ManagedApis::new(apis())?;
@@ -35,10 +34,10 @@ type Description = fn() -> Result<ApiDescription<StubContext>, ApiDescriptionBui
 
 /// Every document in `openapi/`.
 fn apis() -> Vec<ManagedApi> {
-    let document = |ident, version, title, description, api_description: Description| {
+    let managed = |ident, versions, title, description, api_description: Description| {
         ManagedApi::from(ManagedApiConfig {
             ident,
-            versions: Versions::new_lockstep(version),
+            versions,
             title,
             metadata: ManagedApiMetadata {
                 description: Some(description),
@@ -47,10 +46,13 @@ fn apis() -> Vec<ManagedApi> {
             api_description,
         })
     };
+    let document = |ident, version, title, description, api_description: Description| {
+        managed(ident, Versions::new_lockstep(version), title, description, api_description)
+    };
     vec![
-        document(
+        managed(
             "nexus",
-            version::latest_version(),
+            Versions::new_versioned(version::supported_versions()),
             "Nexus API",
             "Floating IPs, and the instances, networks, disks and IP pools around them",
             nexus_external_api_mod::stub_api_description,

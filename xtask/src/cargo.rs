@@ -33,6 +33,13 @@ pub fn test(args: &[String]) -> Result<()> {
     run(&mut command)
 }
 
+/// Builds a program on a published version of the SDK; everything of it goes to this directory.
+pub fn build_client(package: &str, dir: &Path) -> Result<()> {
+    let mut command = cargo();
+    command.args(["build", "--locked", "--manifest-path", "clients/Cargo.toml", "-p", package]);
+    run(command.env("CARGO_TARGET_DIR", dir))
+}
+
 /// Runs a command in the root of the repository; fails if it does.
 pub fn run(command: &mut Command) -> Result<()> {
     command.current_dir(root()?);
@@ -51,11 +58,16 @@ pub fn program(name: &str) -> Result<PathBuf> {
     Ok(this.parent().unwrap_or(Path::new(".")).join(name))
 }
 
-/// Where the tests' server logs the statements that it executes, in cargo's target directory.
+/// Where the tests' server logs the statements that it executes.
 pub fn sql_log_dir() -> Result<PathBuf> {
+    Ok(target_dir()?.join("tmp").join("sql-log"))
+}
+
+/// Cargo's target directory.
+pub fn target_dir() -> Result<PathBuf> {
     let this = std::env::current_exe().context("cannot find this program's directory")?;
     let target = this.ancestors().nth(2).context("this program was not built by cargo")?;
-    Ok(target.join("tmp").join("sql-log"))
+    Ok(target.to_path_buf())
 }
 
 /// The root of the repository.

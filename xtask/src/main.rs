@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod cargo;
+mod clients;
 mod install;
 mod sql_rules;
 mod steps;
@@ -45,6 +46,13 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Run the life of a floating IP on the published versions of the SDK, each against a rack, and
+    /// print what passed
+    Clients {
+        /// The N of the versions 0.N [default: all]
+        #[arg(value_name = "N")]
+        minors: Vec<u8>,
+    },
     /// Check formatting, and lints with warnings as errors
     Lint,
     /// Write the OpenAPI documents in `openapi/`, or check that they are up to date
@@ -80,6 +88,11 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Dev { args } => dev(&args),
         Chore::Test { args } => test::run(&args),
         Chore::Chaos { args } => become_program("nexus-chaos", |command| command.args(args)),
+        Chore::Clients { minors } => {
+            install::postgres()?;
+            cargo::build()?;
+            clients::run(&minors)
+        }
         Chore::Lint => {
             let mut steps = steps::Steps::default();
             steps.step("fmt", cargo::fmt_check);

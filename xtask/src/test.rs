@@ -1,7 +1,7 @@
 //! Everything that CI checks, in the order in which a failure is cheapest to find.
 
 use crate::steps::Steps;
-use crate::{OpenapiAction, cargo, install, openapi, sql_rules};
+use crate::{OpenapiAction, cargo, clients, install, openapi, sql_rules};
 use anyhow::{Context, Result};
 
 /// Installs what is missing, then runs every check.
@@ -17,6 +17,9 @@ pub fn run(args: &[String]) -> Result<()> {
         clear(&cargo::sql_log_dir()?)?;
         cargo::test(args)
     });
+    if args.is_empty() {
+        steps.step("clients", || clients::run(&clients::IN_BRIEF));
+    }
     // A filter leaves out most statements; that there are few of them would mean nothing then.
     if args.is_empty() {
         steps.step("sql-rules", || sql_rules::check().map(|summary| eprintln!("{summary}")));

@@ -1,8 +1,13 @@
 //! The operations of the external API.
 
 use crate::compat::CompatBody;
+use crate::older::{
+    self, OlderBody, v0_0_1, v0_0_6, v2024032700, v2024120400, v2025112000, v2025120300,
+    v2025122300, v2026010300, v2026010500, v2026011600,
+};
 use crate::paging::{ListByAddress, ListById, ListByName, ListByNameOrId};
 use crate::types::*;
+use crate::version::*;
 use dropshot::{
     Body, EndpointTagPolicy, HttpError, HttpResponseAccepted, HttpResponseCreated,
     HttpResponseDeleted, HttpResponseHeaders, HttpResponseOk, HttpResponseUpdatedNoContent, Path,
@@ -151,12 +156,107 @@ pub trait NexusExternalApi {
     /// Create a floating IP
     ///
     /// It is detached at first.
-    #[endpoint { method = POST, path = "/v1/floating-ips", tags = ["floating-ips"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/floating-ips",
+        tags = ["floating-ips"],
+        versions = VERSION_ALLOCATOR_WITHOUT_POOL..,
+    }]
     async fn floating_ip_create(
         rqctx: RequestContext<Self::Context>,
         query: Query<ProjectSelector>,
         body: CompatBody<FloatingIpCreate>,
     ) -> Result<HttpResponseCreated<FloatingIp>, HttpError>;
+
+    /// Create a floating IP
+    ///
+    /// It is detached at first.
+    #[endpoint {
+        method = POST,
+        path = "/v1/floating-ips",
+        tags = ["floating-ips"],
+        operation_id = "floating_ip_create",
+        versions = ..VERSION_FLOATING_IP_UPDATE,
+    }]
+    async fn floating_ip_create_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v0_0_1::FloatingIpCreate, FloatingIpCreate>,
+    ) -> Result<HttpResponseCreated<FloatingIp>, HttpError> {
+        Self::floating_ip_create(rqctx, query, body.newest()).await
+    }
+
+    /// Create a floating IP
+    ///
+    /// It is detached at first.
+    #[endpoint {
+        method = POST,
+        path = "/v1/floating-ips",
+        tags = ["floating-ips"],
+        operation_id = "floating_ip_create",
+        versions = VERSION_FLOATING_IP_UPDATE..VERSION_IP_VERSIONS,
+    }]
+    async fn floating_ip_create_v20240327(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v2024032700::FloatingIpCreate, FloatingIpCreate>,
+    ) -> Result<HttpResponseCreated<FloatingIp>, HttpError> {
+        Self::floating_ip_create(rqctx, query, body.newest()).await
+    }
+
+    /// Create a floating IP
+    ///
+    /// It is detached at first.
+    #[endpoint {
+        method = POST,
+        path = "/v1/floating-ips",
+        tags = ["floating-ips"],
+        operation_id = "floating_ip_create",
+        versions = VERSION_IP_VERSIONS..VERSION_POOL_SELECTORS,
+    }]
+    async fn floating_ip_create_v2025122300(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v2025122300::FloatingIpCreate, FloatingIpCreate>,
+    ) -> Result<HttpResponseCreated<FloatingIp>, HttpError> {
+        Self::floating_ip_create(rqctx, query, body.newest()).await
+    }
+
+    /// Create a floating IP
+    ///
+    /// It is detached at first.
+    #[endpoint {
+        method = POST,
+        path = "/v1/floating-ips",
+        tags = ["floating-ips"],
+        operation_id = "floating_ip_create",
+        versions = VERSION_POOL_SELECTORS..VERSION_ADDRESS_ALLOCATOR,
+    }]
+    async fn floating_ip_create_v2026010500(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v2026010500::FloatingIpCreate, FloatingIpCreate>,
+    ) -> Result<HttpResponseCreated<FloatingIp>, HttpError> {
+        Self::floating_ip_create(rqctx, query, body.newest()).await
+    }
+
+    /// Create a floating IP
+    ///
+    /// It is detached at first.
+    #[endpoint {
+        method = POST,
+        path = "/v1/floating-ips",
+        tags = ["floating-ips"],
+        operation_id = "floating_ip_create",
+        versions = VERSION_ADDRESS_ALLOCATOR..VERSION_ALLOCATOR_WITHOUT_POOL,
+    }]
+    async fn floating_ip_create_v2026011600(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v2026011600::FloatingIpCreate, FloatingIpCreate>,
+    ) -> Result<HttpResponseCreated<FloatingIp>, HttpError> {
+        Self::floating_ip_create(rqctx, query, body.newest()).await
+    }
 
     /// Fetch a floating IP
     #[endpoint { method = GET, path = "/v1/floating-ips/{floating_ip}", tags = ["floating-ips"] }]
@@ -222,30 +322,209 @@ pub trait NexusExternalApi {
     // Instances
 
     /// List instances
-    #[endpoint { method = GET, path = "/v1/instances", tags = ["instances"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances",
+        tags = ["instances"],
+        versions = VERSION_TURIN_V2..,
+    }]
     async fn instance_list(
         rqctx: RequestContext<Self::Context>,
         query: Query<ListByNameOrId<ProjectSelector>>,
     ) -> Result<HttpResponseOk<ResultsPage<Instance>>, HttpError>;
 
+    /// List instances
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances",
+        tags = ["instances"],
+        operation_id = "instance_list",
+        versions = ..VERSION_TURIN_V2,
+    }]
+    async fn instance_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::Instance>>, HttpError> {
+        Ok(older::page(Self::instance_list(rqctx, query).await?))
+    }
+
     /// Create an instance
     ///
     /// With everything that it is to have, or not at all. That it cannot be started does not undo
     /// its creation.
-    #[endpoint { method = POST, path = "/v1/instances", tags = ["instances"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances",
+        tags = ["instances"],
+        versions = VERSION_TURIN_V2..,
+    }]
     async fn instance_create(
         rqctx: RequestContext<Self::Context>,
         query: Query<ProjectSelector>,
         body: CompatBody<InstanceCreate>,
     ) -> Result<HttpResponseCreated<Instance>, HttpError>;
 
+    /// Create an instance
+    ///
+    /// With everything that it is to have, or not at all. That it cannot be started does not undo
+    /// its creation.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances",
+        tags = ["instances"],
+        operation_id = "instance_create",
+        versions = ..VERSION_POOL_LINKS,
+    }]
+    async fn instance_create_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v0_0_1::InstanceCreate, InstanceCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Instance>, HttpError> {
+        older::created(Self::instance_create(rqctx, query, body.newest()).await?)
+    }
+
+    /// Create an instance
+    ///
+    /// With everything that it is to have, or not at all. That it cannot be started does not undo
+    /// its creation.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances",
+        tags = ["instances"],
+        operation_id = "instance_create",
+        versions = VERSION_POOL_LINKS..VERSION_LOCAL_DISKS,
+    }]
+    async fn instance_create_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v0_0_6::InstanceCreate, InstanceCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Instance>, HttpError> {
+        older::created(Self::instance_create(rqctx, query, body.newest()).await?)
+    }
+
+    /// Create an instance
+    ///
+    /// With everything that it is to have, or not at all. That it cannot be started does not undo
+    /// its creation.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances",
+        tags = ["instances"],
+        operation_id = "instance_create",
+        versions = VERSION_LOCAL_DISKS..VERSION_IP_VERSIONS,
+    }]
+    async fn instance_create_v2025120300(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v2025120300::InstanceCreate, InstanceCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Instance>, HttpError> {
+        older::created(Self::instance_create(rqctx, query, body.newest()).await?)
+    }
+
+    /// Create an instance
+    ///
+    /// With everything that it is to have, or not at all. That it cannot be started does not undo
+    /// its creation.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances",
+        tags = ["instances"],
+        operation_id = "instance_create",
+        versions = VERSION_IP_VERSIONS..VERSION_DUAL_STACK_NICS,
+    }]
+    async fn instance_create_v2025122300(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v2025122300::InstanceCreate, InstanceCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Instance>, HttpError> {
+        older::created(Self::instance_create(rqctx, query, body.newest()).await?)
+    }
+
+    /// Create an instance
+    ///
+    /// With everything that it is to have, or not at all. That it cannot be started does not undo
+    /// its creation.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances",
+        tags = ["instances"],
+        operation_id = "instance_create",
+        versions = VERSION_DUAL_STACK_NICS..VERSION_POOL_SELECTORS,
+    }]
+    async fn instance_create_v2026010300(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v2026010300::InstanceCreate, InstanceCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Instance>, HttpError> {
+        older::created(Self::instance_create(rqctx, query, body.newest()).await?)
+    }
+
+    /// Create an instance
+    ///
+    /// With everything that it is to have, or not at all. That it cannot be started does not undo
+    /// its creation.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances",
+        tags = ["instances"],
+        operation_id = "instance_create",
+        versions = VERSION_POOL_SELECTORS..VERSION_JOIN_SPECS,
+    }]
+    async fn instance_create_v2026010500(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v2026010500::InstanceCreate, InstanceCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Instance>, HttpError> {
+        older::created(Self::instance_create(rqctx, query, body.newest()).await?)
+    }
+
+    /// Create an instance
+    ///
+    /// With everything that it is to have, or not at all. That it cannot be started does not undo
+    /// its creation.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances",
+        tags = ["instances"],
+        operation_id = "instance_create",
+        versions = VERSION_JOIN_SPECS..VERSION_TURIN_V2,
+    }]
+    async fn instance_create_v2026010800(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: CompatBody<InstanceCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Instance>, HttpError> {
+        older::created(Self::instance_create(rqctx, query, body).await?)
+    }
+
     /// Fetch an instance
-    #[endpoint { method = GET, path = "/v1/instances/{instance}", tags = ["instances"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}",
+        tags = ["instances"],
+        versions = VERSION_TURIN_V2..,
+    }]
     async fn instance_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
         query: Query<OptionalProjectSelector>,
     ) -> Result<HttpResponseOk<Instance>, HttpError>;
+
+    /// Fetch an instance
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}",
+        tags = ["instances"],
+        operation_id = "instance_view",
+        versions = ..VERSION_TURIN_V2,
+    }]
+    async fn instance_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<v0_0_1::Instance>, HttpError> {
+        older::ok(Self::instance_view(rqctx, path, query).await?)
+    }
 
     /// Delete an instance
     ///
@@ -259,8 +538,44 @@ pub trait NexusExternalApi {
     ) -> Result<HttpResponseDeleted, HttpError>;
 
     /// Start an instance
-    #[endpoint { method = POST, path = "/v1/instances/{instance}/start", tags = ["instances"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/start",
+        tags = ["instances"],
+        versions = VERSION_TURIN_V2..,
+    }]
     async fn instance_start(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<Instance>, HttpError>;
+
+    /// Start an instance
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/start",
+        tags = ["instances"],
+        operation_id = "instance_start",
+        versions = ..VERSION_TURIN_V2,
+    }]
+    async fn instance_start_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<v0_0_1::Instance>, HttpError> {
+        older::accepted(Self::instance_start(rqctx, path, query).await?)
+    }
+
+    /// Stop an instance
+    ///
+    /// This does not wait for the guest.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/stop",
+        tags = ["instances"],
+        versions = VERSION_TURIN_V2..,
+    }]
+    async fn instance_stop(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
         query: Query<OptionalProjectSelector>,
@@ -269,25 +584,59 @@ pub trait NexusExternalApi {
     /// Stop an instance
     ///
     /// This does not wait for the guest.
-    #[endpoint { method = POST, path = "/v1/instances/{instance}/stop", tags = ["instances"] }]
-    async fn instance_stop(
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/stop",
+        tags = ["instances"],
+        operation_id = "instance_stop",
+        versions = ..VERSION_TURIN_V2,
+    }]
+    async fn instance_stop_v0_0_1(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
         query: Query<OptionalProjectSelector>,
-    ) -> Result<HttpResponseAccepted<Instance>, HttpError>;
+    ) -> Result<HttpResponseAccepted<v0_0_1::Instance>, HttpError> {
+        older::accepted(Self::instance_stop(rqctx, path, query).await?)
+    }
 
     /// Reboot an instance
-    #[endpoint { method = POST, path = "/v1/instances/{instance}/reboot", tags = ["instances"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/reboot",
+        tags = ["instances"],
+        versions = VERSION_TURIN_V2..,
+    }]
     async fn instance_reboot(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
         query: Query<OptionalProjectSelector>,
     ) -> Result<HttpResponseAccepted<Instance>, HttpError>;
 
+    /// Reboot an instance
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/reboot",
+        tags = ["instances"],
+        operation_id = "instance_reboot",
+        versions = ..VERSION_TURIN_V2,
+    }]
+    async fn instance_reboot_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseAccepted<v0_0_1::Instance>, HttpError> {
+        older::accepted(Self::instance_reboot(rqctx, path, query).await?)
+    }
+
     /// Update an instance
     ///
     /// What needs a stopped instance is refused for one that runs, unless nothing would change.
-    #[endpoint { method = PUT, path = "/v1/instances/{instance}", tags = ["instances"] }]
+    #[endpoint {
+        method = PUT,
+        path = "/v1/instances/{instance}",
+        tags = ["instances"],
+        versions = VERSION_TURIN_V2..,
+    }]
     async fn instance_update(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
@@ -295,13 +644,107 @@ pub trait NexusExternalApi {
         body: CompatBody<InstanceUpdate>,
     ) -> Result<HttpResponseOk<Instance>, HttpError>;
 
+    /// Update an instance
+    ///
+    /// What needs a stopped instance is refused for one that runs, unless nothing would change.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/instances/{instance}",
+        tags = ["instances"],
+        operation_id = "instance_update",
+        versions = ..VERSION_NULLABLE_UPDATES,
+    }]
+    async fn instance_update_v20241204(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: OlderBody<v2024120400::InstanceUpdate, InstanceUpdate>,
+    ) -> Result<HttpResponseOk<v0_0_1::Instance>, HttpError> {
+        older::ok(Self::instance_update(rqctx, path, query, body.newest()).await?)
+    }
+
+    /// Update an instance
+    ///
+    /// What needs a stopped instance is refused for one that runs, unless nothing would change.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/instances/{instance}",
+        tags = ["instances"],
+        operation_id = "instance_update",
+        versions = VERSION_NULLABLE_UPDATES..VERSION_JUMBO_FRAMES,
+    }]
+    async fn instance_update_v2025112000(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: OlderBody<v2025112000::InstanceUpdate, InstanceUpdate>,
+    ) -> Result<HttpResponseOk<v0_0_1::Instance>, HttpError> {
+        older::ok(Self::instance_update(rqctx, path, query, body.newest()).await?)
+    }
+
+    /// Update an instance
+    ///
+    /// What needs a stopped instance is refused for one that runs, unless nothing would change.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/instances/{instance}",
+        tags = ["instances"],
+        operation_id = "instance_update",
+        versions = VERSION_JUMBO_FRAMES..VERSION_TURIN_V2,
+    }]
+    async fn instance_update_v2026060500(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: CompatBody<InstanceUpdate>,
+    ) -> Result<HttpResponseOk<v0_0_1::Instance>, HttpError> {
+        older::ok(Self::instance_update(rqctx, path, query, body).await?)
+    }
+
     /// List the disks of an instance
-    #[endpoint { method = GET, path = "/v1/instances/{instance}/disks", tags = ["instances"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/disks",
+        tags = ["instances"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn instance_disk_list(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
         query: Query<ListByNameOrId<OptionalProjectSelector>>,
     ) -> Result<HttpResponseOk<ResultsPage<Disk>>, HttpError>;
+
+    /// List the disks of an instance
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/disks",
+        tags = ["instances"],
+        operation_id = "instance_disk_list",
+        versions = ..VERSION_LOCAL_DISKS,
+    }]
+    async fn instance_disk_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::Disk>>, HttpError> {
+        Ok(older::page(Self::instance_disk_list(rqctx, path, query).await?))
+    }
+
+    /// List the disks of an instance
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/disks",
+        tags = ["instances"],
+        operation_id = "instance_disk_list",
+        versions = VERSION_LOCAL_DISKS..VERSION_BLOCK_SIZES,
+    }]
+    async fn instance_disk_list_v2025120300(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v2025120300::Disk>>, HttpError> {
+        Ok(older::page(Self::instance_disk_list(rqctx, path, query).await?))
+    }
 
     /// Attach a disk to an instance
     ///
@@ -310,8 +753,63 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/v1/instances/{instance}/disks/attach",
         tags = ["instances"],
+        versions = VERSION_BLOCK_SIZES..,
     }]
     async fn instance_disk_attach(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<DiskPath>,
+    ) -> Result<HttpResponseAccepted<Disk>, HttpError>;
+
+    /// Attach a disk to an instance
+    ///
+    /// The instance must be stopped, and the disk detached and of the same project.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/disks/attach",
+        tags = ["instances"],
+        operation_id = "instance_disk_attach",
+        versions = ..VERSION_LOCAL_DISKS,
+    }]
+    async fn instance_disk_attach_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<DiskPath>,
+    ) -> Result<HttpResponseAccepted<v0_0_1::Disk>, HttpError> {
+        older::accepted(Self::instance_disk_attach(rqctx, path, query, body).await?)
+    }
+
+    /// Attach a disk to an instance
+    ///
+    /// The instance must be stopped, and the disk detached and of the same project.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/disks/attach",
+        tags = ["instances"],
+        operation_id = "instance_disk_attach",
+        versions = VERSION_LOCAL_DISKS..VERSION_BLOCK_SIZES,
+    }]
+    async fn instance_disk_attach_v2025120300(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<DiskPath>,
+    ) -> Result<HttpResponseAccepted<v2025120300::Disk>, HttpError> {
+        older::accepted(Self::instance_disk_attach(rqctx, path, query, body).await?)
+    }
+
+    /// Detach a disk from an instance
+    ///
+    /// The instance must be stopped, and not be meant to boot from the disk.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/disks/detach",
+        tags = ["instances"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
+    async fn instance_disk_detach(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
         query: Query<OptionalProjectSelector>,
@@ -325,13 +823,36 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/v1/instances/{instance}/disks/detach",
         tags = ["instances"],
+        operation_id = "instance_disk_detach",
+        versions = ..VERSION_LOCAL_DISKS,
     }]
-    async fn instance_disk_detach(
+    async fn instance_disk_detach_v0_0_1(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
         query: Query<OptionalProjectSelector>,
         body: TypedBody<DiskPath>,
-    ) -> Result<HttpResponseAccepted<Disk>, HttpError>;
+    ) -> Result<HttpResponseAccepted<v0_0_1::Disk>, HttpError> {
+        older::accepted(Self::instance_disk_detach(rqctx, path, query, body).await?)
+    }
+
+    /// Detach a disk from an instance
+    ///
+    /// The instance must be stopped, and not be meant to boot from the disk.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/disks/detach",
+        tags = ["instances"],
+        operation_id = "instance_disk_detach",
+        versions = VERSION_LOCAL_DISKS..VERSION_BLOCK_SIZES,
+    }]
+    async fn instance_disk_detach_v2025120300(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<DiskPath>,
+    ) -> Result<HttpResponseAccepted<v2025120300::Disk>, HttpError> {
+        older::accepted(Self::instance_disk_detach(rqctx, path, query, body).await?)
+    }
 
     /// List the SSH keys that an instance was created with
     ///
@@ -354,12 +875,49 @@ pub trait NexusExternalApi {
         method = GET,
         path = "/v1/instances/{instance}/external-ips",
         tags = ["instances"],
+        versions = VERSION_SNAT..,
     }]
     async fn instance_external_ip_list(
         rqctx: RequestContext<Self::Context>,
         path: Path<InstancePath>,
         query: Query<OptionalProjectSelector>,
     ) -> Result<HttpResponseOk<ResultsPage<ExternalIp>>, HttpError>;
+
+    /// List external addresses of an instance
+    ///
+    /// All of them, on one page.
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/external-ips",
+        tags = ["instances"],
+        operation_id = "instance_external_ip_list",
+        versions = ..VERSION_POOL_LINKS,
+    }]
+    async fn instance_external_ip_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::ExternalIp>>, HttpError> {
+        Ok(older::page(Self::instance_external_ip_list(rqctx, path, query).await?))
+    }
+
+    /// List external addresses of an instance
+    ///
+    /// All of them, on one page.
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/external-ips",
+        tags = ["instances"],
+        operation_id = "instance_external_ip_list",
+        versions = VERSION_POOL_LINKS..VERSION_SNAT,
+    }]
+    async fn instance_external_ip_list_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_6::ExternalIp>>, HttpError> {
+        Ok(older::page(Self::instance_external_ip_list(rqctx, path, query).await?))
+    }
 
     /// Give an ephemeral address to an instance
     ///
@@ -368,6 +926,7 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/v1/instances/{instance}/external-ips/ephemeral",
         tags = ["instances"],
+        versions = VERSION_POOL_SELECTORS..,
     }]
     async fn instance_ephemeral_ip_attach(
         rqctx: RequestContext<Self::Context>,
@@ -375,6 +934,65 @@ pub trait NexusExternalApi {
         query: Query<OptionalProjectSelector>,
         body: CompatBody<EphemeralIpCreate>,
     ) -> Result<HttpResponseAccepted<ExternalIp>, HttpError>;
+
+    /// Give an ephemeral address to an instance
+    ///
+    /// If the instance has one of that IP version already, this answers with that one.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/external-ips/ephemeral",
+        tags = ["instances"],
+        operation_id = "instance_ephemeral_ip_attach",
+        versions = ..VERSION_SNAT,
+    }]
+    async fn instance_ephemeral_ip_attach_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: OlderBody<v0_0_6::EphemeralIpCreate, EphemeralIpCreate>,
+    ) -> Result<HttpResponseAccepted<v0_0_6::ExternalIp>, HttpError> {
+        older::accepted(
+            Self::instance_ephemeral_ip_attach(rqctx, path, query, body.newest()).await?,
+        )
+    }
+
+    /// Give an ephemeral address to an instance
+    ///
+    /// If the instance has one of that IP version already, this answers with that one.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/external-ips/ephemeral",
+        tags = ["instances"],
+        operation_id = "instance_ephemeral_ip_attach",
+        versions = VERSION_SNAT..VERSION_IP_VERSIONS,
+    }]
+    async fn instance_ephemeral_ip_attach_v20250730(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: OlderBody<v0_0_6::EphemeralIpCreate, EphemeralIpCreate>,
+    ) -> Result<HttpResponseAccepted<ExternalIp>, HttpError> {
+        Self::instance_ephemeral_ip_attach(rqctx, path, query, body.newest()).await
+    }
+
+    /// Give an ephemeral address to an instance
+    ///
+    /// If the instance has one of that IP version already, this answers with that one.
+    #[endpoint {
+        method = POST,
+        path = "/v1/instances/{instance}/external-ips/ephemeral",
+        tags = ["instances"],
+        operation_id = "instance_ephemeral_ip_attach",
+        versions = VERSION_IP_VERSIONS..VERSION_POOL_SELECTORS,
+    }]
+    async fn instance_ephemeral_ip_attach_v2025122300(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+        body: OlderBody<v2025122300::EphemeralIpCreate, EphemeralIpCreate>,
+    ) -> Result<HttpResponseAccepted<ExternalIp>, HttpError> {
+        Self::instance_ephemeral_ip_attach(rqctx, path, query, body.newest()).await
+    }
 
     /// Take an ephemeral address from an instance
     ///
@@ -391,44 +1009,194 @@ pub trait NexusExternalApi {
     ) -> Result<HttpResponseDeleted, HttpError>;
 
     /// List network interfaces
-    #[endpoint { method = GET, path = "/v1/network-interfaces", tags = ["instances"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/network-interfaces",
+        tags = ["instances"],
+        versions = VERSION_DUAL_STACK_NICS..,
+    }]
     async fn instance_network_interface_list(
         rqctx: RequestContext<Self::Context>,
         query: Query<ListByNameOrId<InstanceSelector>>,
     ) -> Result<HttpResponseOk<ResultsPage<InstanceNetworkInterface>>, HttpError>;
 
+    /// List network interfaces
+    #[endpoint {
+        method = GET,
+        path = "/v1/network-interfaces",
+        tags = ["instances"],
+        operation_id = "instance_network_interface_list",
+        versions = ..VERSION_DUAL_STACK_NICS,
+    }]
+    async fn instance_network_interface_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<InstanceSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::InstanceNetworkInterface>>, HttpError> {
+        Ok(older::page(Self::instance_network_interface_list(rqctx, query).await?))
+    }
+
     /// Fetch a network interface
-    #[endpoint { method = GET, path = "/v1/network-interfaces/{interface}", tags = ["instances"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/network-interfaces/{interface}",
+        tags = ["instances"],
+        versions = VERSION_DUAL_STACK_NICS..,
+    }]
     async fn instance_network_interface_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<InterfacePath>,
         query: Query<OptionalInstanceSelector>,
     ) -> Result<HttpResponseOk<InstanceNetworkInterface>, HttpError>;
 
+    /// Fetch a network interface
+    #[endpoint {
+        method = GET,
+        path = "/v1/network-interfaces/{interface}",
+        tags = ["instances"],
+        operation_id = "instance_network_interface_view",
+        versions = ..VERSION_DUAL_STACK_NICS,
+    }]
+    async fn instance_network_interface_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InterfacePath>,
+        query: Query<OptionalInstanceSelector>,
+    ) -> Result<HttpResponseOk<v0_0_1::InstanceNetworkInterface>, HttpError> {
+        older::ok(Self::instance_network_interface_view(rqctx, path, query).await?)
+    }
+
     // Disks
 
     /// List disks
-    #[endpoint { method = GET, path = "/v1/disks", tags = ["disks"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/disks",
+        tags = ["disks"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn disk_list(
         rqctx: RequestContext<Self::Context>,
         query: Query<ListByNameOrId<ProjectSelector>>,
     ) -> Result<HttpResponseOk<ResultsPage<Disk>>, HttpError>;
 
+    /// List disks
+    #[endpoint {
+        method = GET,
+        path = "/v1/disks",
+        tags = ["disks"],
+        operation_id = "disk_list",
+        versions = ..VERSION_LOCAL_DISKS,
+    }]
+    async fn disk_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::Disk>>, HttpError> {
+        Ok(older::page(Self::disk_list(rqctx, query).await?))
+    }
+
+    /// List disks
+    #[endpoint {
+        method = GET,
+        path = "/v1/disks",
+        tags = ["disks"],
+        operation_id = "disk_list",
+        versions = VERSION_LOCAL_DISKS..VERSION_BLOCK_SIZES,
+    }]
+    async fn disk_list_v2025120300(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v2025120300::Disk>>, HttpError> {
+        Ok(older::page(Self::disk_list(rqctx, query).await?))
+    }
+
     /// Create a disk
-    #[endpoint { method = POST, path = "/v1/disks", tags = ["disks"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/disks",
+        tags = ["disks"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn disk_create(
         rqctx: RequestContext<Self::Context>,
         query: Query<ProjectSelector>,
         body: CompatBody<DiskCreate>,
     ) -> Result<HttpResponseCreated<Disk>, HttpError>;
 
+    /// Create a disk
+    #[endpoint {
+        method = POST,
+        path = "/v1/disks",
+        tags = ["disks"],
+        operation_id = "disk_create",
+        versions = ..VERSION_LOCAL_DISKS,
+    }]
+    async fn disk_create_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: OlderBody<v0_0_1::DiskCreate, DiskCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Disk>, HttpError> {
+        older::created(Self::disk_create(rqctx, query, body.newest()).await?)
+    }
+
+    /// Create a disk
+    #[endpoint {
+        method = POST,
+        path = "/v1/disks",
+        tags = ["disks"],
+        operation_id = "disk_create",
+        versions = VERSION_LOCAL_DISKS..VERSION_BLOCK_SIZES,
+    }]
+    async fn disk_create_v2025120300(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: CompatBody<DiskCreate>,
+    ) -> Result<HttpResponseCreated<v2025120300::Disk>, HttpError> {
+        older::created(Self::disk_create(rqctx, query, body).await?)
+    }
+
     /// Fetch a disk
-    #[endpoint { method = GET, path = "/v1/disks/{disk}", tags = ["disks"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/disks/{disk}",
+        tags = ["disks"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn disk_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<DiskPath>,
         query: Query<OptionalProjectSelector>,
     ) -> Result<HttpResponseOk<Disk>, HttpError>;
+
+    /// Fetch a disk
+    #[endpoint {
+        method = GET,
+        path = "/v1/disks/{disk}",
+        tags = ["disks"],
+        operation_id = "disk_view",
+        versions = ..VERSION_LOCAL_DISKS,
+    }]
+    async fn disk_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<v0_0_1::Disk>, HttpError> {
+        older::ok(Self::disk_view(rqctx, path, query).await?)
+    }
+
+    /// Fetch a disk
+    #[endpoint {
+        method = GET,
+        path = "/v1/disks/{disk}",
+        tags = ["disks"],
+        operation_id = "disk_view",
+        versions = VERSION_LOCAL_DISKS..VERSION_BLOCK_SIZES,
+    }]
+    async fn disk_view_v2025120300(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<DiskPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<v2025120300::Disk>, HttpError> {
+        older::ok(Self::disk_view(rqctx, path, query).await?)
+    }
 
     /// Delete a disk
     ///
@@ -522,29 +1290,95 @@ pub trait NexusExternalApi {
     /// List images
     ///
     /// A project's, or, with no project, the silo's.
-    #[endpoint { method = GET, path = "/v1/images", tags = ["images"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/images",
+        tags = ["images"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn image_list(
         rqctx: RequestContext<Self::Context>,
         query: Query<ListByNameOrId<ImageSelector>>,
     ) -> Result<HttpResponseOk<ResultsPage<Image>>, HttpError>;
 
+    /// List images
+    ///
+    /// A project's, or, with no project, the silo's.
+    #[endpoint {
+        method = GET,
+        path = "/v1/images",
+        tags = ["images"],
+        operation_id = "image_list",
+        versions = ..VERSION_BLOCK_SIZES,
+    }]
+    async fn image_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ImageSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::Image>>, HttpError> {
+        Ok(older::page(Self::image_list(rqctx, query).await?))
+    }
+
     /// Create an image
     ///
     /// In a project, or, with no project, for the whole silo.
-    #[endpoint { method = POST, path = "/v1/images", tags = ["images"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/images",
+        tags = ["images"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn image_create(
         rqctx: RequestContext<Self::Context>,
         query: Query<ImageSelector>,
         body: TypedBody<ImageCreate>,
     ) -> Result<HttpResponseCreated<Image>, HttpError>;
 
+    /// Create an image
+    ///
+    /// In a project, or, with no project, for the whole silo.
+    #[endpoint {
+        method = POST,
+        path = "/v1/images",
+        tags = ["images"],
+        operation_id = "image_create",
+        versions = ..VERSION_BLOCK_SIZES,
+    }]
+    async fn image_create_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ImageSelector>,
+        body: TypedBody<ImageCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Image>, HttpError> {
+        older::created(Self::image_create(rqctx, query, body).await?)
+    }
+
     /// Fetch an image
-    #[endpoint { method = GET, path = "/v1/images/{image}", tags = ["images"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/images/{image}",
+        tags = ["images"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn image_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<ImagePath>,
         query: Query<ImageSelector>,
     ) -> Result<HttpResponseOk<Image>, HttpError>;
+
+    /// Fetch an image
+    #[endpoint {
+        method = GET,
+        path = "/v1/images/{image}",
+        tags = ["images"],
+        operation_id = "image_view",
+        versions = ..VERSION_BLOCK_SIZES,
+    }]
+    async fn image_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ImagePath>,
+        query: Query<ImageSelector>,
+    ) -> Result<HttpResponseOk<v0_0_1::Image>, HttpError> {
+        older::ok(Self::image_view(rqctx, path, query).await?)
+    }
 
     /// Delete an image
     ///
@@ -559,22 +1393,68 @@ pub trait NexusExternalApi {
     /// Promote a project's image
     ///
     /// It is open to the whole silo then.
-    #[endpoint { method = POST, path = "/v1/images/{image}/promote", tags = ["images"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/images/{image}/promote",
+        tags = ["images"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn image_promote(
         rqctx: RequestContext<Self::Context>,
         path: Path<ImagePath>,
         query: Query<ImageSelector>,
     ) -> Result<HttpResponseAccepted<Image>, HttpError>;
 
+    /// Promote a project's image
+    ///
+    /// It is open to the whole silo then.
+    #[endpoint {
+        method = POST,
+        path = "/v1/images/{image}/promote",
+        tags = ["images"],
+        operation_id = "image_promote",
+        versions = ..VERSION_BLOCK_SIZES,
+    }]
+    async fn image_promote_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ImagePath>,
+        query: Query<ImageSelector>,
+    ) -> Result<HttpResponseAccepted<v0_0_1::Image>, HttpError> {
+        older::accepted(Self::image_promote(rqctx, path, query).await?)
+    }
+
     /// Demote an image of the silo
     ///
     /// It is the project's alone then.
-    #[endpoint { method = POST, path = "/v1/images/{image}/demote", tags = ["images"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/images/{image}/demote",
+        tags = ["images"],
+        versions = VERSION_BLOCK_SIZES..,
+    }]
     async fn image_demote(
         rqctx: RequestContext<Self::Context>,
         path: Path<ImagePath>,
         query: Query<ProjectSelector>,
     ) -> Result<HttpResponseAccepted<Image>, HttpError>;
+
+    /// Demote an image of the silo
+    ///
+    /// It is the project's alone then.
+    #[endpoint {
+        method = POST,
+        path = "/v1/images/{image}/demote",
+        tags = ["images"],
+        operation_id = "image_demote",
+        versions = ..VERSION_BLOCK_SIZES,
+    }]
+    async fn image_demote_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ImagePath>,
+        query: Query<ProjectSelector>,
+    ) -> Result<HttpResponseAccepted<v0_0_1::Image>, HttpError> {
+        older::accepted(Self::image_demote(rqctx, path, query).await?)
+    }
 
     // VPCs
 
@@ -611,51 +1491,276 @@ pub trait NexusExternalApi {
     // IP pools, as a silo sees them
 
     /// List the IP pools that the silo may use
-    #[endpoint { method = GET, path = "/v1/ip-pools", tags = ["ip-pools"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/ip-pools",
+        tags = ["ip-pools"],
+        versions = VERSION_POOL_NAMES..,
+    }]
     async fn ip_pool_list(
         rqctx: RequestContext<Self::Context>,
         query: Query<ListByNameOrId<SiloIpPoolFilter>>,
     ) -> Result<HttpResponseOk<ResultsPage<SiloIpPool>>, HttpError>;
 
+    /// List the IP pools that the silo may use
+    #[endpoint {
+        method = GET,
+        path = "/v1/ip-pools",
+        tags = ["ip-pools"],
+        operation_id = "project_ip_pool_list",
+        versions = ..VERSION_POOL_LINKS,
+    }]
+    async fn ip_pool_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<SiloIpPoolFilter>>,
+        _project: Query<v0_0_1::OfProject>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloIpPool>>, HttpError> {
+        Self::ip_pool_list(rqctx, query).await
+    }
+
+    /// List the IP pools that the silo may use
+    #[endpoint {
+        method = GET,
+        path = "/v1/ip-pools",
+        tags = ["ip-pools"],
+        operation_id = "project_ip_pool_list",
+        versions = VERSION_POOL_LINKS..VERSION_POOL_NAMES,
+    }]
+    async fn ip_pool_list_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<SiloIpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<SiloIpPool>>, HttpError> {
+        Self::ip_pool_list(rqctx, query).await
+    }
+
     /// Fetch an IP pool that the silo may use
-    #[endpoint { method = GET, path = "/v1/ip-pools/{pool}", tags = ["ip-pools"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/ip-pools/{pool}",
+        tags = ["ip-pools"],
+        versions = VERSION_POOL_NAMES..,
+    }]
     async fn ip_pool_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
     ) -> Result<HttpResponseOk<SiloIpPool>, HttpError>;
 
+    /// Fetch an IP pool that the silo may use
+    #[endpoint {
+        method = GET,
+        path = "/v1/ip-pools/{pool}",
+        tags = ["ip-pools"],
+        operation_id = "project_ip_pool_view",
+        versions = ..VERSION_POOL_LINKS,
+    }]
+    async fn ip_pool_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        _project: Query<v0_0_1::OfProject>,
+    ) -> Result<HttpResponseOk<SiloIpPool>, HttpError> {
+        Self::ip_pool_view(rqctx, path).await
+    }
+
+    /// Fetch an IP pool that the silo may use
+    #[endpoint {
+        method = GET,
+        path = "/v1/ip-pools/{pool}",
+        tags = ["ip-pools"],
+        operation_id = "project_ip_pool_view",
+        versions = VERSION_POOL_LINKS..VERSION_POOL_NAMES,
+    }]
+    async fn ip_pool_view_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<SiloIpPool>, HttpError> {
+        Self::ip_pool_view(rqctx, path).await
+    }
+
     // IP pools, as an operator sees them
 
     /// List IP pools
-    #[endpoint { method = GET, path = "/v1/system/ip-pools", tags = ["system/ip-pools"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools",
+        tags = ["system/ip-pools"],
+        versions = VERSION_POOL_ASSIGNMENT..,
+    }]
     async fn system_ip_pool_list(
         rqctx: RequestContext<Self::Context>,
         query: Query<ListByNameOrId<IpPoolFilter>>,
     ) -> Result<HttpResponseOk<ResultsPage<IpPool>>, HttpError>;
 
+    /// List IP pools
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_list",
+        versions = ..VERSION_POOL_LINKS,
+    }]
+    async fn system_ip_pool_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<IpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::IpPool>>, HttpError>;
+
+    /// List IP pools
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_list",
+        versions = VERSION_POOL_LINKS..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_list_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<IpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPool>>, HttpError> {
+        Self::system_ip_pool_list(rqctx, older::pools_of_silos(query)).await
+    }
+
+    /// List IP pools
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools",
+        tags = ["system/ip-pools"],
+        operation_id = "system_ip_pool_list",
+        versions = VERSION_POOL_NAMES..VERSION_POOL_ASSIGNMENT,
+    }]
+    async fn system_ip_pool_list_v2026020900(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<IpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPool>>, HttpError> {
+        Self::system_ip_pool_list(rqctx, older::pools_of_silos(query)).await
+    }
+
     /// Create an IP pool
     ///
     /// It has no addresses until a range is added, and no silo can use it until it is linked.
-    #[endpoint { method = POST, path = "/v1/system/ip-pools", tags = ["system/ip-pools"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools",
+        tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
+    }]
     async fn system_ip_pool_create(
         rqctx: RequestContext<Self::Context>,
         body: TypedBody<IpPoolCreate>,
     ) -> Result<HttpResponseCreated<IpPool>, HttpError>;
 
+    /// Create an IP pool
+    ///
+    /// It has no addresses until a range is added, and no silo can use it until it is linked.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_create",
+        versions = ..VERSION_POOL_LINKS,
+    }]
+    async fn system_ip_pool_create_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<v0_0_1::IpPoolCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::IpPool>, HttpError>;
+
+    /// Create an IP pool
+    ///
+    /// It has no addresses until a range is added, and no silo can use it until it is linked.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_create",
+        versions = VERSION_POOL_LINKS..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_create_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<IpPoolCreate>,
+    ) -> Result<HttpResponseCreated<IpPool>, HttpError> {
+        Self::system_ip_pool_create(rqctx, body).await
+    }
+
     /// Fetch an IP pool
-    #[endpoint { method = GET, path = "/v1/system/ip-pools/{pool}", tags = ["system/ip-pools"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}",
+        tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
+    }]
     async fn system_ip_pool_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
     ) -> Result<HttpResponseOk<IpPool>, HttpError>;
 
+    /// Fetch an IP pool
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_view",
+        versions = ..VERSION_POOL_LINKS,
+    }]
+    async fn system_ip_pool_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<v0_0_1::IpPool>, HttpError>;
+
+    /// Fetch an IP pool
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_view",
+        versions = VERSION_POOL_LINKS..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_view_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<IpPool>, HttpError> {
+        Self::system_ip_pool_view(rqctx, path).await
+    }
+
     /// Update an IP pool
-    #[endpoint { method = PUT, path = "/v1/system/ip-pools/{pool}", tags = ["system/ip-pools"] }]
+    #[endpoint {
+        method = PUT,
+        path = "/v1/system/ip-pools/{pool}",
+        tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
+    }]
     async fn system_ip_pool_update(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
         body: TypedBody<IpPoolUpdate>,
     ) -> Result<HttpResponseOk<IpPool>, HttpError>;
+
+    /// Update an IP pool
+    #[endpoint {
+        method = PUT,
+        path = "/v1/system/ip-pools/{pool}",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_update",
+        versions = ..VERSION_POOL_LINKS,
+    }]
+    async fn system_ip_pool_update_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpPoolUpdate>,
+    ) -> Result<HttpResponseOk<v0_0_1::IpPool>, HttpError>;
+
+    /// Update an IP pool
+    #[endpoint {
+        method = PUT,
+        path = "/v1/system/ip-pools/{pool}",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_update",
+        versions = VERSION_POOL_LINKS..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_update_v0_0_6(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpPoolUpdate>,
+    ) -> Result<HttpResponseOk<IpPool>, HttpError> {
+        Self::system_ip_pool_update(rqctx, path, body).await
+    }
 
     /// Delete an IP pool
     ///
@@ -664,11 +1769,29 @@ pub trait NexusExternalApi {
         method = DELETE,
         path = "/v1/system/ip-pools/{pool}",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_delete(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
     ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// Delete an IP pool
+    ///
+    /// It must have no ranges.
+    #[endpoint {
+        method = DELETE,
+        path = "/v1/system/ip-pools/{pool}",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_delete",
+        versions = ..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_delete_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        Self::system_ip_pool_delete(rqctx, path).await
+    }
 
     /// List ranges of an IP pool
     ///
@@ -677,12 +1800,31 @@ pub trait NexusExternalApi {
         method = GET,
         path = "/v1/system/ip-pools/{pool}/ranges",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_range_list(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
         query: Query<ListByAddress>,
     ) -> Result<HttpResponseOk<ResultsPage<IpPoolRange>>, HttpError>;
+
+    /// List ranges of an IP pool
+    ///
+    /// By their first addresses.
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}/ranges",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_range_list",
+        versions = ..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_range_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        query: Query<ListByAddress>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPoolRange>>, HttpError> {
+        Self::system_ip_pool_range_list(rqctx, path, query).await
+    }
 
     /// Add a range to an IP pool
     ///
@@ -691,12 +1833,31 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/v1/system/ip-pools/{pool}/ranges/add",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_range_add(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
         body: TypedBody<IpRange>,
     ) -> Result<HttpResponseCreated<IpPoolRange>, HttpError>;
+
+    /// Add a range to an IP pool
+    ///
+    /// It must overlap with no range of any pool.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools/{pool}/ranges/add",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_range_add",
+        versions = ..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_range_add_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpRange>,
+    ) -> Result<HttpResponseCreated<IpPoolRange>, HttpError> {
+        Self::system_ip_pool_range_add(rqctx, path, body).await
+    }
 
     /// Remove a range from an IP pool
     ///
@@ -705,6 +1866,7 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/v1/system/ip-pools/{pool}/ranges/remove",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_range_remove(
         rqctx: RequestContext<Self::Context>,
@@ -712,17 +1874,52 @@ pub trait NexusExternalApi {
         body: TypedBody<IpRange>,
     ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
 
+    /// Remove a range from an IP pool
+    ///
+    /// It must be exactly one of the pool's, and none of its addresses may be in use.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools/{pool}/ranges/remove",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_range_remove",
+        versions = ..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_range_remove_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpRange>,
+    ) -> Result<HttpResponseUpdatedNoContent, HttpError> {
+        Self::system_ip_pool_range_remove(rqctx, path, body).await
+    }
+
     /// List the silos to which an IP pool is linked
     #[endpoint {
         method = GET,
         path = "/v1/system/ip-pools/{pool}/silos",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_silo_list(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
         query: Query<ListById>,
     ) -> Result<HttpResponseOk<ResultsPage<IpPoolSiloLink>>, HttpError>;
+
+    /// List the silos to which an IP pool is linked
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}/silos",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_silo_list",
+        versions = ..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_silo_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<IpPoolSiloLink>>, HttpError> {
+        Self::system_ip_pool_silo_list(rqctx, path, query).await
+    }
 
     /// Link an IP pool to a silo
     ///
@@ -731,12 +1928,31 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/v1/system/ip-pools/{pool}/silos",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_silo_link(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
         body: TypedBody<IpPoolLinkSilo>,
     ) -> Result<HttpResponseCreated<IpPoolSiloLink>, HttpError>;
+
+    /// Link an IP pool to a silo
+    ///
+    /// The silo's users can then take addresses from it.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/ip-pools/{pool}/silos",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_silo_link",
+        versions = ..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_silo_link_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpPoolLinkSilo>,
+    ) -> Result<HttpResponseCreated<IpPoolSiloLink>, HttpError> {
+        Self::system_ip_pool_silo_link(rqctx, path, body).await
+    }
 
     /// Make an IP pool a silo's default, or no longer
     ///
@@ -745,12 +1961,31 @@ pub trait NexusExternalApi {
         method = PUT,
         path = "/v1/system/ip-pools/{pool}/silos/{silo}",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_silo_update(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolSiloPath>,
         body: TypedBody<IpPoolSiloUpdate>,
     ) -> Result<HttpResponseOk<IpPoolSiloLink>, HttpError>;
+
+    /// Make an IP pool a silo's default, or no longer
+    ///
+    /// The pool that was the silo's default for the same IP version is no longer.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/system/ip-pools/{pool}/silos/{silo}",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_silo_update",
+        versions = ..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_silo_update_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolSiloPath>,
+        body: TypedBody<IpPoolSiloUpdate>,
+    ) -> Result<HttpResponseOk<IpPoolSiloLink>, HttpError> {
+        Self::system_ip_pool_silo_update(rqctx, path, body).await
+    }
 
     /// Unlink an IP pool from a silo
     ///
@@ -760,49 +1995,159 @@ pub trait NexusExternalApi {
         method = DELETE,
         path = "/v1/system/ip-pools/{pool}/silos/{silo}",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_silo_unlink(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolSiloPath>,
     ) -> Result<HttpResponseDeleted, HttpError>;
 
+    /// Unlink an IP pool from a silo
+    ///
+    /// Nothing in the silo may have an address of the pool. That there is no such link is a
+    /// success.
+    #[endpoint {
+        method = DELETE,
+        path = "/v1/system/ip-pools/{pool}/silos/{silo}",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_silo_unlink",
+        versions = ..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_silo_unlink_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolSiloPath>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        Self::system_ip_pool_silo_unlink(rqctx, path).await
+    }
+
     /// Fetch how much of an IP pool is in use
     #[endpoint {
         method = GET,
         path = "/v1/system/ip-pools/{pool}/utilization",
         tags = ["system/ip-pools"],
+        versions = VERSION_POOL_NAMES..,
     }]
     async fn system_ip_pool_utilization_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<IpPoolPath>,
     ) -> Result<HttpResponseOk<IpPoolUtilization>, HttpError>;
 
+    /// Fetch how much of an IP pool is in use
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}/utilization",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_utilization_view",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn system_ip_pool_utilization_view_v20240327(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<v2024032700::IpPoolUtilization>, HttpError>;
+
+    /// Fetch how much of an IP pool is in use
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/ip-pools/{pool}/utilization",
+        tags = ["system/ip-pools"],
+        operation_id = "ip_pool_utilization_view",
+        versions = VERSION_LIMITED_COLLABORATOR..VERSION_POOL_NAMES,
+    }]
+    async fn system_ip_pool_utilization_view_v20251008(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<IpPoolUtilization>, HttpError> {
+        Self::system_ip_pool_utilization_view(rqctx, path).await
+    }
+
     // Silos
 
     /// List silos
-    #[endpoint { method = GET, path = "/v1/system/silos", tags = ["system/silos"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/silos",
+        tags = ["system/silos"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn silo_list(
         rqctx: RequestContext<Self::Context>,
         query: Query<ListByNameOrId>,
     ) -> Result<HttpResponseOk<ResultsPage<Silo>>, HttpError>;
 
+    /// List silos
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/silos",
+        tags = ["system/silos"],
+        operation_id = "silo_list",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn silo_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::Silo>>, HttpError> {
+        Ok(older::page(Self::silo_list(rqctx, query).await?))
+    }
+
     /// Fetch a silo
-    #[endpoint { method = GET, path = "/v1/system/silos/{silo}", tags = ["system/silos"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/silos/{silo}",
+        tags = ["system/silos"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn silo_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<SiloPath>,
     ) -> Result<HttpResponseOk<Silo>, HttpError>;
+
+    /// Fetch a silo
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/silos/{silo}",
+        tags = ["system/silos"],
+        operation_id = "silo_view",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn silo_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<v0_0_1::Silo>, HttpError> {
+        older::ok(Self::silo_view(rqctx, path).await?)
+    }
 
     // Tenants: silos, users, roles, credentials
 
     /// Create a silo
     ///
     /// It has no users, no IP pools and no projects at first.
-    #[endpoint { method = POST, path = "/v1/system/silos", tags = ["system/silos"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/silos",
+        tags = ["system/silos"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn silo_create(
         rqctx: RequestContext<Self::Context>,
         body: TypedBody<SiloCreate>,
     ) -> Result<HttpResponseCreated<Silo>, HttpError>;
+
+    /// Create a silo
+    ///
+    /// It has no users, no IP pools and no projects at first.
+    #[endpoint {
+        method = POST,
+        path = "/v1/system/silos",
+        tags = ["system/silos"],
+        operation_id = "silo_create",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn silo_create_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<SiloCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::Silo>, HttpError> {
+        older::created(Self::silo_create(rqctx, body).await?)
+    }
 
     /// Delete a silo
     ///
@@ -814,19 +2159,60 @@ pub trait NexusExternalApi {
     ) -> Result<HttpResponseDeleted, HttpError>;
 
     /// Fetch a silo's policy
-    #[endpoint { method = GET, path = "/v1/system/silos/{silo}/policy", tags = ["system/silos"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/silos/{silo}/policy",
+        tags = ["system/silos"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn silo_policy_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<SiloPath>,
     ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError>;
 
+    /// Fetch a silo's policy
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/silos/{silo}/policy",
+        tags = ["system/silos"],
+        operation_id = "silo_policy_view",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn silo_policy_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+    ) -> Result<HttpResponseOk<v0_0_1::SiloRolePolicy>, HttpError> {
+        older::ok(Self::silo_policy_view(rqctx, path).await?)
+    }
+
     /// Replace a silo's policy
-    #[endpoint { method = PUT, path = "/v1/system/silos/{silo}/policy", tags = ["system/silos"] }]
+    #[endpoint {
+        method = PUT,
+        path = "/v1/system/silos/{silo}/policy",
+        tags = ["system/silos"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn silo_policy_update(
         rqctx: RequestContext<Self::Context>,
         path: Path<SiloPath>,
         body: TypedBody<SiloRolePolicy>,
     ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError>;
+
+    /// Replace a silo's policy
+    #[endpoint {
+        method = PUT,
+        path = "/v1/system/silos/{silo}/policy",
+        tags = ["system/silos"],
+        operation_id = "silo_policy_update",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn silo_policy_update_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SiloPath>,
+        body: TypedBody<v0_0_1::SiloRolePolicy>,
+    ) -> Result<HttpResponseOk<v0_0_1::SiloRolePolicy>, HttpError> {
+        older::ok(Self::silo_policy_update(rqctx, path, body.map(Into::into)).await?)
+    }
 
     /// List the IP pools that are linked to a silo
     #[endpoint { method = GET, path = "/v1/system/silos/{silo}/ip-pools", tags = ["system/silos"] }]
@@ -907,17 +2293,56 @@ pub trait NexusExternalApi {
     ) -> Result<HttpResponseUpdatedNoContent, HttpError>;
 
     /// Fetch the policy of the caller's silo
-    #[endpoint { method = GET, path = "/v1/policy", tags = ["silos"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/policy",
+        tags = ["silos"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn policy_view(
         rqctx: RequestContext<Self::Context>,
     ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError>;
 
+    /// Fetch the policy of the caller's silo
+    #[endpoint {
+        method = GET,
+        path = "/v1/policy",
+        tags = ["silos"],
+        operation_id = "policy_view",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn policy_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<HttpResponseOk<v0_0_1::SiloRolePolicy>, HttpError> {
+        older::ok(Self::policy_view(rqctx).await?)
+    }
+
     /// Replace the policy of the caller's silo
-    #[endpoint { method = PUT, path = "/v1/policy", tags = ["silos"] }]
+    #[endpoint {
+        method = PUT,
+        path = "/v1/policy",
+        tags = ["silos"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn policy_update(
         rqctx: RequestContext<Self::Context>,
         body: TypedBody<SiloRolePolicy>,
     ) -> Result<HttpResponseOk<SiloRolePolicy>, HttpError>;
+
+    /// Replace the policy of the caller's silo
+    #[endpoint {
+        method = PUT,
+        path = "/v1/policy",
+        tags = ["silos"],
+        operation_id = "policy_update",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn policy_update_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        body: TypedBody<v0_0_1::SiloRolePolicy>,
+    ) -> Result<HttpResponseOk<v0_0_1::SiloRolePolicy>, HttpError> {
+        older::ok(Self::policy_update(rqctx, body.map(Into::into)).await?)
+    }
 
     /// Fetch how users of the caller's silo may authenticate
     #[endpoint { method = GET, path = "/v1/auth-settings", tags = ["silos"] }]
@@ -1011,19 +2436,60 @@ pub trait NexusExternalApi {
     ) -> Result<HttpResponseDeleted, HttpError>;
 
     /// Fetch a project's policy
-    #[endpoint { method = GET, path = "/v1/projects/{project}/policy", tags = ["projects"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/projects/{project}/policy",
+        tags = ["projects"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn project_policy_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<ProjectPath>,
     ) -> Result<HttpResponseOk<ProjectRolePolicy>, HttpError>;
 
+    /// Fetch a project's policy
+    #[endpoint {
+        method = GET,
+        path = "/v1/projects/{project}/policy",
+        tags = ["projects"],
+        operation_id = "project_policy_view",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn project_policy_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ProjectPath>,
+    ) -> Result<HttpResponseOk<v0_0_1::ProjectRolePolicy>, HttpError> {
+        older::ok(Self::project_policy_view(rqctx, path).await?)
+    }
+
     /// Replace a project's policy
-    #[endpoint { method = PUT, path = "/v1/projects/{project}/policy", tags = ["projects"] }]
+    #[endpoint {
+        method = PUT,
+        path = "/v1/projects/{project}/policy",
+        tags = ["projects"],
+        versions = VERSION_LIMITED_COLLABORATOR..,
+    }]
     async fn project_policy_update(
         rqctx: RequestContext<Self::Context>,
         path: Path<ProjectPath>,
         body: TypedBody<ProjectRolePolicy>,
     ) -> Result<HttpResponseOk<ProjectRolePolicy>, HttpError>;
+
+    /// Replace a project's policy
+    #[endpoint {
+        method = PUT,
+        path = "/v1/projects/{project}/policy",
+        tags = ["projects"],
+        operation_id = "project_policy_update",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn project_policy_update_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<ProjectPath>,
+        body: TypedBody<v0_0_1::ProjectRolePolicy>,
+    ) -> Result<HttpResponseOk<v0_0_1::ProjectRolePolicy>, HttpError> {
+        older::ok(Self::project_policy_update(rqctx, path, body.map(Into::into)).await?)
+    }
 
     /// Fetch the fleet's policy
     #[endpoint { method = GET, path = "/v1/system/policy", tags = ["policy"] }]
@@ -1150,22 +2616,88 @@ pub trait NexusExternalApi {
     // Sleds
 
     /// List sleds
-    #[endpoint { method = GET, path = "/v1/system/hardware/sleds", tags = ["system/hardware"] }]
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/hardware/sleds",
+        tags = ["system/hardware"],
+        versions = VERSION_INSTANCE_UPDATE..,
+    }]
     async fn sled_list(
         rqctx: RequestContext<Self::Context>,
         query: Query<ListById>,
     ) -> Result<HttpResponseOk<ResultsPage<Sled>>, HttpError>;
+
+    /// List sleds
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/hardware/sleds",
+        tags = ["system/hardware"],
+        operation_id = "sled_list",
+        versions = ..VERSION_FLOATING_IP_UPDATE,
+    }]
+    async fn sled_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::Sled>>, HttpError> {
+        Ok(older::page(Self::sled_list(rqctx, query).await?))
+    }
+
+    /// List sleds
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/hardware/sleds",
+        tags = ["system/hardware"],
+        operation_id = "sled_list",
+        versions = VERSION_FLOATING_IP_UPDATE..VERSION_INSTANCE_UPDATE,
+    }]
+    async fn sled_list_v20240327(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListById>,
+    ) -> Result<HttpResponseOk<ResultsPage<v2024032700::Sled>>, HttpError> {
+        Ok(older::page(Self::sled_list(rqctx, query).await?))
+    }
 
     /// Fetch a sled
     #[endpoint {
         method = GET,
         path = "/v1/system/hardware/sleds/{sled_id}",
         tags = ["system/hardware"],
+        versions = VERSION_INSTANCE_UPDATE..,
     }]
     async fn sled_view(
         rqctx: RequestContext<Self::Context>,
         path: Path<SledPath>,
     ) -> Result<HttpResponseOk<Sled>, HttpError>;
+
+    /// Fetch a sled
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/hardware/sleds/{sled_id}",
+        tags = ["system/hardware"],
+        operation_id = "sled_view",
+        versions = ..VERSION_FLOATING_IP_UPDATE,
+    }]
+    async fn sled_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SledPath>,
+    ) -> Result<HttpResponseOk<v0_0_1::Sled>, HttpError> {
+        older::ok(Self::sled_view(rqctx, path).await?)
+    }
+
+    /// Fetch a sled
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/hardware/sleds/{sled_id}",
+        tags = ["system/hardware"],
+        operation_id = "sled_view",
+        versions = VERSION_FLOATING_IP_UPDATE..VERSION_INSTANCE_UPDATE,
+    }]
+    async fn sled_view_v20240327(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SledPath>,
+    ) -> Result<HttpResponseOk<v2024032700::Sled>, HttpError> {
+        older::ok(Self::sled_view(rqctx, path).await?)
+    }
 
     /// List the instances that run on a sled
     #[endpoint {

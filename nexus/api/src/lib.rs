@@ -7,9 +7,12 @@
 
 pub mod api;
 pub mod compat;
-pub mod paging;
 // The code that schemars derives for a flattened field qualifies the field's type and gives the
 // result the field's own place, so that the lint takes the qualification for one of ours.
+#[allow(unused_qualifications)]
+pub mod older;
+pub mod paging;
+// As above.
 #[allow(unused_qualifications)]
 pub mod types;
 pub mod version;

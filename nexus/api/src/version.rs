@@ -3,19 +3,41 @@
 use dropshot::{
     Body, ClientSpecifiesVersionInHeader, DynamicVersionPolicy, HttpError, VersionPolicy,
 };
-use dropshot_api_manager_types::api_versions;
+use dropshot_api_manager_types::api_versions_picky;
 use http::{HeaderName, Request};
 use semver::Version;
 
-api_versions!([
-    // A new version goes on top: (YYYYMMDDNN, WHAT_IT_BRINGS). The operations that it changes say
-    // `versions = VERSION_WHAT_IT_BRINGS..`, and those that they replace say `versions =
-    // ..VERSION_WHAT_IT_BRINGS`.
-    (2026091500, PROJECT_DEFAULTS),
+api_versions_picky!([
+    // A new version goes on top: (YYYYMMDDNN, 0, 0, WHAT_IT_BRINGS). docs/api-versions.md says what
+    // else it takes.
+    (2026091500, 0, 0, PROJECT_DEFAULTS),
+    // Published then; nothing that is served here had changed.
+    (2026072800, 0, 0, JULY_2026),
+    (2026061100, 0, 0, POOL_ASSIGNMENT),
+    (2026060800, 0, 0, TURIN_V2),
+    (2026060500, 0, 0, JUMBO_FRAMES),
+    (2026060300, 0, 0, BLOCK_SIZES),
+    // Published then; nothing that is served here had changed.
+    (2026021301, 0, 0, FEBRUARY_2026),
+    (2026020900, 0, 0, POOL_NAMES),
+    (2026012200, 0, 0, ALLOCATOR_WITHOUT_POOL),
+    (2026011600, 0, 0, ADDRESS_ALLOCATOR),
+    (2026010800, 0, 0, JOIN_SPECS),
+    (2026010500, 0, 0, POOL_SELECTORS),
+    (2026010300, 0, 0, DUAL_STACK_NICS),
+    (2025122300, 0, 0, IP_VERSIONS),
+    (2025120300, 0, 0, LOCAL_DISKS),
+    (2025112000, 0, 0, NULLABLE_UPDATES),
+    // Until here a version was the day of its publication, with no number of that day.
+    (20251008, 0, 0, LIMITED_COLLABORATOR),
+    (20250730, 0, 0, SNAT),
+    // Published then; nothing that is served here had changed.
+    (20250604, 0, 0, JUNE_2025),
+    (20241204, 0, 0, INSTANCE_UPDATE),
+    (20240327, 0, 0, FLOATING_IP_UPDATE),
+    (0, 0, 6, POOL_LINKS),
+    (0, 0, 1, FIRST),
 ]);
-
-/// The oldest version that a request may name. What is served has had the same shapes since.
-pub const OLDEST_SERVED: Version = Version::new(2026061100, 0, 0);
 
 /// The header in which a request names its version.
 pub const API_VERSION: HeaderName = HeaderName::from_static("api-version");
@@ -27,7 +49,7 @@ pub const API_VERSION: HeaderName = HeaderName::from_static("api-version");
 /// not newer than it.
 pub fn version_policy(on_missing: Version) -> VersionPolicy {
     let header = ClientSpecifiesVersionInHeader::new(API_VERSION, latest_version())
-        .min_version(OLDEST_SERVED)
+        .min_version(oldest_version())
         .on_missing(on_missing);
     VersionPolicy::Dynamic(Box::new(OneHeader(header)))
 }
@@ -81,9 +103,9 @@ mod test {
     fn what_is_not_served_is_refused() {
         let too_new = "server does not support this API version: 2026091501.0.0";
         assert_eq!(version_of(&["2026091501.0.0"]), Err(too_new.to_string()));
-        let too_old = "server no longer supports this API version: 2026061099.0.0 (oldest \
-                       supported version: 2026061100.0.0)";
-        assert_eq!(version_of(&["2026061099.0.0"]), Err(too_old.to_string()));
+        let too_old = "server no longer supports this API version: 0.0.0 (oldest supported \
+                       version: 0.0.1)";
+        assert_eq!(version_of(&["0.0.0"]), Err(too_old.to_string()));
         let unreadable = version_of(&["1"]).expect_err("not a version");
         assert!(unreadable.starts_with("bad value for header \"api-version\": "), "{unreadable}");
     }

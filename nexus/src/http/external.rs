@@ -3,7 +3,8 @@
 use super::authn::{opctx, refuse_cross_site, session};
 use super::{pages, views};
 use crate::app::authz::Action;
-use crate::app::{Nexus, Selector};
+use crate::app::{Nexus, OpContext, Selector};
+use db_model::IpPool as IpPoolRow;
 use dropshot::{
     ApiDescription, ApiDescriptionBuildErrors, Body, HttpError, HttpResponseAccepted,
     HttpResponseCreated, HttpResponseDeleted, HttpResponseHeaders, HttpResponseOk,
@@ -12,14 +13,16 @@ use dropshot::{
 use http::{Response, StatusCode};
 use nexus_api::api::{NexusExternalApi, nexus_external_api_mod};
 use nexus_api::compat::CompatBody;
+use nexus_api::older::{self, v0_0_1, v2024032700};
 use nexus_api::paging::{
     AddressPage, IdPage, ListByAddress, ListById, ListByName, ListByNameOrId, NameOrIdPage,
     NamePage,
 };
 use nexus_api::types::*;
-use nexus_common::Error;
+use nexus_common::{Direction, Error, PageParams};
 use nexus_measured::measured;
 use serde_json::json;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// How a program says that it wants the token that it was let in for (RFC 8628, section 3.4).
@@ -34,6 +37,24 @@ pub(super) fn api() -> Result<ApiDescription<Arc<Nexus>>, ApiDescriptionBuildErr
 fn each<R, V>(rows: Vec<R>, view: impl Fn(R) -> Result<V, Error>) -> Result<Vec<V>, Error> {
     rows.into_iter().map(view).collect()
 }
+
+/// A pool from when it belonged to one silo: that is the one that it is linked to, if it is one.
+async fn pool_with_link(
+    nexus: &Nexus,
+    opctx: &OpContext,
+    row: IpPoolRow,
+) -> Result<v0_0_1::IpPool, Error> {
+    let two = PageParams { limit: TWO, direction: Direction::Ascending, marker: None };
+    let links = nexus.pool_silo_list(opctx, row.id.into(), two).await?;
+    let link = if let [link] = &links[..] { Some(link) } else { None };
+    Ok(v0_0_1::IpPool {
+        is_default: link.is_some_and(|link| link.is_default),
+        silo_id: link.map(|link| link.silo_id),
+        identity: views::ip_pool(row).identity,
+    })
+}
+
+const TWO: NonZeroU32 = NonZeroU32::new(2).unwrap();
 
 enum External {}
 
@@ -719,6 +740,60 @@ impl NexusExternalApi for External {
         Ok(HttpResponseOk(page.results(items)?))
     }
 
+    async fn system_ip_pool_list_v0_0_1(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<IpPoolFilter>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::IpPool>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, older::pools_of_silos(query))?;
+        let opctx = opctx(&rqctx).await?;
+        let nexus = rqctx.context();
+        let rows = nexus.system_pool_list(&opctx, &page.selector, page.by.clone()).await?;
+        let mut items = Vec::with_capacity(rows.len());
+        for row in rows {
+            items.push(pool_with_link(nexus, &opctx, row).await?);
+        }
+        let keys = |item: &v0_0_1::IpPool| (item.identity.name.clone(), item.identity.id);
+        Ok(HttpResponseOk(page.results_by(items, keys)?))
+    }
+
+    async fn system_ip_pool_create_v0_0_1(
+        rqctx: Ctx,
+        body: TypedBody<v0_0_1::IpPoolCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::IpPool>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let nexus = rqctx.context();
+        let v0_0_1::IpPoolCreate { identity, silo, is_default } = body.into_inner();
+        let row = nexus.system_pool_create(&opctx, IpPoolCreate::of_silos(identity)).await?;
+        if let Some(silo) = silo {
+            let link = IpPoolLinkSilo { silo, is_default };
+            if let Err(error) = nexus.pool_silo_link(&opctx, row.id.into(), link).await {
+                nexus.system_pool_delete(&opctx, row.id.into()).await?;
+                return Err(error.into());
+            }
+        }
+        Ok(HttpResponseCreated(pool_with_link(nexus, &opctx, row).await?))
+    }
+
+    async fn system_ip_pool_view_v0_0_1(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<v0_0_1::IpPool>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let row = rqctx.context().system_pool(&opctx, path.into_inner().pool).await?;
+        Ok(HttpResponseOk(pool_with_link(rqctx.context(), &opctx, row).await?))
+    }
+
+    async fn system_ip_pool_update_v0_0_1(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+        body: TypedBody<IpPoolUpdate>,
+    ) -> Result<HttpResponseOk<v0_0_1::IpPool>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = path.into_inner().pool;
+        let row = rqctx.context().system_pool_update(&opctx, pool, body.into_inner()).await?;
+        Ok(HttpResponseOk(pool_with_link(rqctx.context(), &opctx, row).await?))
+    }
+
     async fn system_ip_pool_create(
         rqctx: Ctx,
         body: TypedBody<IpPoolCreate>,
@@ -848,6 +923,16 @@ impl NexusExternalApi for External {
         let pool = path.into_inner().pool;
         let of = rqctx.context().pool_utilization(&opctx, pool).await?;
         Ok(HttpResponseOk(views::pool_utilization(of)))
+    }
+
+    async fn system_ip_pool_utilization_view_v20240327(
+        rqctx: Ctx,
+        path: Path<IpPoolPath>,
+    ) -> Result<HttpResponseOk<v2024032700::IpPoolUtilization>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let pool = rqctx.context().system_pool(&opctx, path.into_inner().pool).await?;
+        let of = rqctx.context().pool_utilization(&opctx, pool.id.into()).await?;
+        Ok(HttpResponseOk(views::pool_utilization_by_version(&pool, of)))
     }
 
     async fn silo_list(

@@ -8,6 +8,7 @@ use crate::db::quotas::{Amounts, SiloUse};
 use crate::db::sled::SledInstance as InstanceOnSled;
 use db_model as model;
 use ipnetwork::IpNetwork;
+use nexus_api::older::v2024032700;
 use nexus_api::types::*;
 use nexus_common::{ByteCount, Error, IpRange, Name};
 use std::net::IpAddr;
@@ -197,6 +198,25 @@ pub(super) fn pool_link(row: model::IpPoolSilo) -> IpPoolSiloLink {
 
 pub(super) fn pool_utilization(of: PoolUse) -> IpPoolUtilization {
     IpPoolUtilization { remaining: of.capacity - of.allocated, capacity: of.capacity }
+}
+
+/// Counts are as exact as the newest version's.
+pub(super) fn pool_utilization_by_version(
+    pool: &model::IpPool,
+    of: PoolUse,
+) -> v2024032700::IpPoolUtilization {
+    let mut utilization = v2024032700::IpPoolUtilization::default();
+    match IpVersion::from(pool.ip_version) {
+        IpVersion::V4 => {
+            utilization.ipv4.allocated = of.allocated as u32;
+            utilization.ipv4.capacity = of.capacity as u32;
+        }
+        IpVersion::V6 => {
+            utilization.ipv6.allocated = of.allocated as u128;
+            utilization.ipv6.capacity = of.capacity as u128;
+        }
+    }
+    utilization
 }
 
 pub(super) fn floating_ip(row: model::ExternalIp) -> FloatingIp {

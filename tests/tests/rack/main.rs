@@ -5,6 +5,7 @@
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on panics")]
 
+mod api_versions;
 mod at_scale;
 mod checker;
 mod dataplane;

@@ -81,7 +81,7 @@ async fn every_operation_is_measured() {
     rack.state_reached(&web, "running").await;
     let metrics = rack.metrics(0).await;
     let documents = [
-        ("external", include_str!("../../../openapi/nexus.json")),
+        ("external", include_str!("../../../openapi/nexus/nexus-latest.json")),
         ("internal", include_str!("../../../openapi/nexus-internal.json")),
         ("operator", include_str!("../../../openapi/nexus-operator.json")),
     ];

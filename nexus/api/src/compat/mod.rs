@@ -26,8 +26,9 @@ use dropshot::{
     RequestContext, ServerContext, TypedBody, UntypedBody,
 };
 use http::Request;
-use nexus_common::NameOrId;
+use nexus_common::{Error, NameOrId};
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -66,6 +67,22 @@ impl<T: OldSpellings> CompatBody<T> {
     /// The body in its newest form, and what else it meant.
     pub fn into_parts(self) -> (T, Legacy) {
         (self.body, self.legacy)
+    }
+}
+
+impl<T: OldSpellings> CompatBody<T> {
+    /// A body that was read as an older version has it.
+    ///
+    /// # Errors
+    ///
+    /// 400 if the newest version refuses what it says.
+    pub fn from_older(older: &impl Serialize, prefers_ipv4: bool) -> Result<Self, HttpError> {
+        let older = serde_json::to_vec(older).map_err(Error::internal)?;
+        let (newest, pool) = modernize::<T>(&older)?;
+        let body = serde_json::from_slice(&newest).map_err(|error| {
+            HttpError::for_bad_request(None, format!("unable to parse JSON body: {error}"))
+        })?;
+        Ok(CompatBody { body, legacy: Legacy { prefers_ipv4, pool } })
     }
 }
 
@@ -118,7 +135,6 @@ fn modernize<T: OldSpellings>(bytes: &[u8]) -> Result<(Vec<u8>, Option<NameOrId>
 #[cfg(test)]
 pub(crate) mod test_util {
     use super::*;
-    use serde::Serialize;
     use serde_json::json;
 
     /// What a body without a version header comes to: the newest form, and the pool beside it.

@@ -207,7 +207,7 @@ pub struct InstanceUpdate {
 }
 
 /// Fields that may be `null` but must not be absent.
-mod nullable {
+pub(crate) mod nullable {
     use schemars::JsonSchema;
     use schemars::r#gen::SchemaGenerator;
     use schemars::schema::Schema;
@@ -256,7 +256,7 @@ pub struct MulticastGroupJoinSpec {
 }
 
 /// User data: Base64, and not too much of it.
-mod user_data {
+pub(crate) mod user_data {
     use super::super::base64_bytes;
     use super::USER_DATA_MAX;
     use serde::{Deserializer, de};

@@ -100,6 +100,14 @@ pub struct IpPoolCreate {
     pub assignment: IpPoolAssignment,
 }
 
+impl IpPoolCreate {
+    /// A pool of IPv4 addresses for silos.
+    pub fn of_silos(identity: IdentityMetadataCreateParams) -> Self {
+        let (pool_type, assignment) = Default::default();
+        IpPoolCreate { identity, ip_version: IpVersion::V4, pool_type, assignment }
+    }
+}
+
 /// What to change of an IP pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IpPoolUpdate {

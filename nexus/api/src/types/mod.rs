@@ -50,6 +50,7 @@ pub use instance::{
     InstanceDiskAttachment, InstanceState, InstanceUpdate, MulticastGroupIdentifier,
     MulticastGroupJoinSpec, USER_DATA_MAX,
 };
+pub(crate) use instance::{nullable, user_data};
 pub use ip_pool::{
     IpPool, IpPoolAssignment, IpPoolCreate, IpPoolLinkSilo, IpPoolRange, IpPoolSiloLink,
     IpPoolSiloUpdate, IpPoolType, IpPoolUpdate, IpPoolUtilization, SiloIpPool,

@@ -102,7 +102,7 @@ pub struct Operation {
 impl Operation {
     /// All operations of the checked-in document of the newest version.
     pub fn all() -> Vec<Self> {
-        let document = include_str!("../../../../openapi/nexus.json");
+        let document = include_str!("../../../../openapi/nexus/nexus-latest.json");
         let document: Value = serde_json::from_str(document).expect("a document");
         let mut operations = Vec::new();
         for (path, methods) in document["paths"].as_object().expect("paths") {
