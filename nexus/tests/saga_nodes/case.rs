@@ -173,7 +173,9 @@ impl Case {
             // The records are gone, and do not come back.
             ("instance-delete", "push", _) => Ending::Done,
             // Whoever still waits has another sled tried.
-            ("instance-start", _, Caller::Answered(_)) if sled_node => Ending::Done,
+            ("instance-create" | "instance-start", _, Caller::Answered(_)) if sled_node => {
+                Ending::Done
+            }
             ("instance-create", "records", _) => Ending::AsBefore,
             ("instance-create", ..) => Ending::Stopped,
             _ => Ending::AsBefore,
