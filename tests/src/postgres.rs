@@ -107,6 +107,8 @@ impl TestPostgres {
         let mut psql = std::process::Command::new(self.cluster.program("psql"));
         psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement])
             .arg(self.cluster.url(database))
+            // A look from outside takes no part in the conflicts of serializable transactions.
+            .env("PGOPTIONS", r"-c default_transaction_isolation=read\ committed")
             .stdin(Stdio::null());
         psql
     }
