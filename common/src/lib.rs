@@ -6,8 +6,10 @@
 //! endpoints or of the database.
 
 pub mod address;
+pub mod bounded;
 pub mod client;
 pub mod error;
+pub mod firewall;
 pub mod name;
 pub mod paging;
 pub mod size;

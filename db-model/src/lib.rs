@@ -5,6 +5,7 @@
 
 mod columns;
 mod external_ip;
+mod firewall;
 mod identity;
 mod instance;
 mod ip_pool;
@@ -21,6 +22,7 @@ mod storage;
 
 pub use columns::{Ip, Mac};
 pub use external_ip::{ExternalIp, IpKind, IpState};
+pub use firewall::{FirewallRule, VpcFirewall};
 pub use identity::{
     ConsoleSession, DeviceAccessToken, DeviceAuthRequest, FLEET_ID, IdentityType, ResourceKind,
     Role, RoleAssignment, Silo, SiloGroup, SiloUser, UserBuiltin,

@@ -226,6 +226,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    vpc_firewall (vpc_id) {
+        vpc_id -> Uuid,
+        generation -> Int8,
+        rules -> Jsonb,
+    }
+}
+
+diesel::table! {
     instance (id) {
         id -> Uuid,
         project_id -> Uuid,
@@ -496,6 +504,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     silo_quotas,
     vpc,
     vpc_subnet,
+    vpc_firewall,
     instance,
     network_interface,
     ip_pool,

@@ -5,8 +5,8 @@ use crate::model::{ExternalIps, NoWayOut, Pace, Port, Sled, Source, Vmm};
 use crate::peer::{MigrationRequest, Wanted};
 use crate::server::refusal;
 use crate::types::{
-    ExternalIpGatewayMap, Generation, VirtualNetworkInterfaceHost, VmmState,
-    VpcFirewallRulesEnsureBody,
+    ExternalIpGatewayMap, Generation, ResolvedVpcFirewallRule, VirtualNetworkInterfaceHost,
+    VmmState, VpcFirewallRulesEnsureBody,
 };
 use chrono::Utc;
 use dropshot::{
@@ -50,6 +50,8 @@ pub struct VmmView {
     pub state: VmmState,
     /// The generation of its state.
     pub generation: Generation,
+    /// The firewall rules that it came with.
+    pub firewall_rules: Vec<ResolvedVpcFirewallRule>,
 }
 
 /// A port.
@@ -206,6 +208,7 @@ fn view(sled: &Sled) -> State {
         instance_id: vmm.instance_id,
         state: vmm.phase(),
         generation: vmm.state.vmm_state.generation,
+        firewall_rules: vmm.firewall_rules.clone(),
     };
     State {
         vmms: sled.vmms().map(vmm).collect(),

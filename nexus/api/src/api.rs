@@ -2,8 +2,8 @@
 
 use crate::compat::CompatBody;
 use crate::older::{
-    self, OlderBody, v0_0_1, v0_0_6, v2024032700, v2024120400, v2025112000, v2025120300,
-    v2025122300, v2026010300, v2026010500, v2026011600,
+    self, OlderBody, v0_0_1, v0_0_6, v2024032700, v2024120400, v2025100800, v2025112000,
+    v2025120300, v2025122300, v2026010300, v2026010500, v2026011600,
 };
 use crate::paging::{ListByAddress, ListById, ListByName, ListByNameOrId};
 use crate::types::*;
@@ -1064,6 +1064,158 @@ pub trait NexusExternalApi {
         older::ok(Self::instance_network_interface_view(rqctx, path, query).await?)
     }
 
+    /// Create a network interface
+    ///
+    /// The instance must be stopped. Its first interface is the primary one.
+    #[endpoint {
+        method = POST,
+        path = "/v1/network-interfaces",
+        tags = ["instances"],
+        versions = VERSION_DUAL_STACK_NICS..,
+    }]
+    async fn instance_network_interface_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<InstanceSelector>,
+        body: CompatBody<InstanceNetworkInterfaceCreate>,
+    ) -> Result<HttpResponseCreated<InstanceNetworkInterface>, HttpError>;
+
+    /// Create a network interface
+    ///
+    /// The instance must be stopped. Its first interface is the primary one.
+    #[endpoint {
+        method = POST,
+        path = "/v1/network-interfaces",
+        tags = ["instances"],
+        operation_id = "instance_network_interface_create",
+        versions = ..VERSION_DUAL_STACK_NICS,
+    }]
+    async fn instance_network_interface_create_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<InstanceSelector>,
+        body: OlderBody<v0_0_1::InstanceNetworkInterfaceCreate, InstanceNetworkInterfaceCreate>,
+    ) -> Result<HttpResponseCreated<v0_0_1::InstanceNetworkInterface>, HttpError> {
+        older::created(Self::instance_network_interface_create(rqctx, query, body.newest()).await?)
+    }
+
+    /// Change a network interface
+    ///
+    /// The instance must be stopped.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/network-interfaces/{interface}",
+        tags = ["instances"],
+        versions = VERSION_DUAL_STACK_NICS..,
+    }]
+    async fn instance_network_interface_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InterfacePath>,
+        query: Query<OptionalInstanceSelector>,
+        body: TypedBody<InstanceNetworkInterfaceUpdate>,
+    ) -> Result<HttpResponseOk<InstanceNetworkInterface>, HttpError>;
+
+    /// Change a network interface
+    ///
+    /// The instance must be stopped.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/network-interfaces/{interface}",
+        tags = ["instances"],
+        operation_id = "instance_network_interface_update",
+        versions = ..VERSION_DUAL_STACK_NICS,
+    }]
+    async fn instance_network_interface_update_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InterfacePath>,
+        query: Query<OptionalInstanceSelector>,
+        body: TypedBody<InstanceNetworkInterfaceUpdate>,
+    ) -> Result<HttpResponseOk<v0_0_1::InstanceNetworkInterface>, HttpError> {
+        older::ok(Self::instance_network_interface_update(rqctx, path, query, body).await?)
+    }
+
+    /// Delete a network interface
+    ///
+    /// The instance must be stopped or have failed. The primary interface goes last, and not while
+    /// the instance has floating or ephemeral IPs.
+    #[endpoint {
+        method = DELETE,
+        path = "/v1/network-interfaces/{interface}",
+        tags = ["instances"],
+    }]
+    async fn instance_network_interface_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InterfacePath>,
+        query: Query<OptionalInstanceSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// List the affinity groups of an instance
+    ///
+    /// There are none so far.
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/affinity-groups",
+        tags = ["instances"],
+    }]
+    async fn instance_affinity_group_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AffinityGroup>>, HttpError>;
+
+    /// List affinity groups
+    ///
+    /// There are none so far.
+    #[endpoint { method = GET, path = "/v1/affinity-groups", tags = ["instances"] }]
+    async fn affinity_group_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AffinityGroup>>, HttpError>;
+
+    /// List the anti-affinity groups of an instance
+    ///
+    /// There are none so far.
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/anti-affinity-groups",
+        tags = ["instances"],
+    }]
+    async fn instance_anti_affinity_group_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AntiAffinityGroup>>, HttpError>;
+
+    /// List anti-affinity groups
+    ///
+    /// There are none so far.
+    #[endpoint { method = GET, path = "/v1/anti-affinity-groups", tags = ["instances"] }]
+    async fn anti_affinity_group_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AntiAffinityGroup>>, HttpError>;
+
+    /// List the external subnets of an instance
+    ///
+    /// There are none so far.
+    #[endpoint {
+        method = GET,
+        path = "/v1/instances/{instance}/external-subnets",
+        tags = ["instances"],
+    }]
+    async fn instance_external_subnet_list(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<ResultsPage<ExternalSubnet>>, HttpError>;
+
+    /// List external subnets
+    ///
+    /// There are none so far.
+    #[endpoint { method = GET, path = "/v1/external-subnets", tags = ["floating-ips"] }]
+    async fn external_subnet_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<ExternalSubnet>>, HttpError>;
+
     // Disks
 
     /// List disks
@@ -1473,6 +1625,33 @@ pub trait NexusExternalApi {
         query: Query<OptionalProjectSelector>,
     ) -> Result<HttpResponseOk<Vpc>, HttpError>;
 
+    /// Create a VPC
+    #[endpoint { method = POST, path = "/v1/vpcs", tags = ["vpcs"] }]
+    async fn vpc_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ProjectSelector>,
+        body: TypedBody<VpcCreate>,
+    ) -> Result<HttpResponseCreated<Vpc>, HttpError>;
+
+    /// Change a VPC
+    #[endpoint { method = PUT, path = "/v1/vpcs/{vpc}", tags = ["vpcs"] }]
+    async fn vpc_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<VpcPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<VpcUpdate>,
+    ) -> Result<HttpResponseOk<Vpc>, HttpError>;
+
+    /// Delete a VPC
+    ///
+    /// It must have no subnets.
+    #[endpoint { method = DELETE, path = "/v1/vpcs/{vpc}", tags = ["vpcs"] }]
+    async fn vpc_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<VpcPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
     /// List subnets
     #[endpoint { method = GET, path = "/v1/vpc-subnets", tags = ["vpcs"] }]
     async fn vpc_subnet_list(
@@ -1487,6 +1666,163 @@ pub trait NexusExternalApi {
         path: Path<SubnetPath>,
         query: Query<OptionalVpcSelector>,
     ) -> Result<HttpResponseOk<VpcSubnet>, HttpError>;
+
+    /// Create a subnet
+    #[endpoint { method = POST, path = "/v1/vpc-subnets", tags = ["vpcs"] }]
+    async fn vpc_subnet_create(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<VpcSelector>,
+        body: TypedBody<VpcSubnetCreate>,
+    ) -> Result<HttpResponseCreated<VpcSubnet>, HttpError>;
+
+    /// Change a subnet
+    #[endpoint { method = PUT, path = "/v1/vpc-subnets/{subnet}", tags = ["vpcs"] }]
+    async fn vpc_subnet_update(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SubnetPath>,
+        query: Query<OptionalVpcSelector>,
+        body: TypedBody<VpcSubnetUpdate>,
+    ) -> Result<HttpResponseOk<VpcSubnet>, HttpError>;
+
+    /// Delete a subnet
+    ///
+    /// There must be no network interfaces in it.
+    #[endpoint { method = DELETE, path = "/v1/vpc-subnets/{subnet}", tags = ["vpcs"] }]
+    async fn vpc_subnet_delete(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SubnetPath>,
+        query: Query<OptionalVpcSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError>;
+
+    /// List the network interfaces in a subnet
+    #[endpoint {
+        method = GET,
+        path = "/v1/vpc-subnets/{subnet}/network-interfaces",
+        tags = ["vpcs"],
+        versions = VERSION_DUAL_STACK_NICS..,
+    }]
+    async fn vpc_subnet_list_network_interfaces(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SubnetPath>,
+        query: Query<ListByNameOrId<OptionalVpcSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<InstanceNetworkInterface>>, HttpError>;
+
+    /// List the network interfaces in a subnet
+    #[endpoint {
+        method = GET,
+        path = "/v1/vpc-subnets/{subnet}/network-interfaces",
+        tags = ["vpcs"],
+        operation_id = "vpc_subnet_list_network_interfaces",
+        versions = ..VERSION_DUAL_STACK_NICS,
+    }]
+    async fn vpc_subnet_list_network_interfaces_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<SubnetPath>,
+        query: Query<ListByNameOrId<OptionalVpcSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::InstanceNetworkInterface>>, HttpError> {
+        Ok(older::page(Self::vpc_subnet_list_network_interfaces(rqctx, path, query).await?))
+    }
+
+    /// List the firewall rules of a VPC
+    #[endpoint {
+        method = GET,
+        path = "/v1/vpc-firewall-rules",
+        tags = ["vpcs"],
+        versions = VERSION_TURIN_V2..,
+    }]
+    async fn vpc_firewall_rules_view(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<VpcSelector>,
+    ) -> Result<HttpResponseOk<VpcFirewallRules>, HttpError>;
+
+    /// Set the firewall rules of a VPC
+    ///
+    /// They are replaced as a whole: what is not named is removed.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/vpc-firewall-rules",
+        tags = ["vpcs"],
+        versions = VERSION_TURIN_V2..,
+    }]
+    async fn vpc_firewall_rules_update(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<VpcSelector>,
+        body: CompatBody<VpcFirewallRuleUpdateParams>,
+    ) -> Result<HttpResponseOk<VpcFirewallRules>, HttpError>;
+
+    /// List the firewall rules of a VPC
+    #[endpoint {
+        method = GET,
+        path = "/v1/vpc-firewall-rules",
+        tags = ["vpcs"],
+        operation_id = "vpc_firewall_rules_view",
+        versions = VERSION_LIMITED_COLLABORATOR..VERSION_TURIN_V2,
+    }]
+    async fn vpc_firewall_rules_view_v2025100800(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<VpcSelector>,
+    ) -> Result<HttpResponseOk<VpcFirewallRules<v2025100800::VpcFirewallRuleProtocol>>, HttpError>
+    {
+        older::ok(Self::vpc_firewall_rules_view(rqctx, query).await?)
+    }
+
+    /// Set the firewall rules of a VPC
+    ///
+    /// They are replaced as a whole: what is not named is removed.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/vpc-firewall-rules",
+        tags = ["vpcs"],
+        operation_id = "vpc_firewall_rules_update",
+        versions = VERSION_LIMITED_COLLABORATOR..VERSION_TURIN_V2,
+    }]
+    async fn vpc_firewall_rules_update_v2025100800(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<VpcSelector>,
+        body: OlderBody<
+            VpcFirewallRuleUpdateParams<v2025100800::VpcFirewallRuleProtocol>,
+            VpcFirewallRuleUpdateParams,
+        >,
+    ) -> Result<HttpResponseOk<VpcFirewallRules<v2025100800::VpcFirewallRuleProtocol>>, HttpError>
+    {
+        older::ok(Self::vpc_firewall_rules_update(rqctx, query, body.newest()).await?)
+    }
+
+    /// List the firewall rules of a VPC
+    #[endpoint {
+        method = GET,
+        path = "/v1/vpc-firewall-rules",
+        tags = ["vpcs"],
+        operation_id = "vpc_firewall_rules_view",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn vpc_firewall_rules_view_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<VpcSelector>,
+    ) -> Result<HttpResponseOk<VpcFirewallRules<v0_0_1::VpcFirewallRuleProtocol>>, HttpError> {
+        older::ok(Self::vpc_firewall_rules_view(rqctx, query).await?)
+    }
+
+    /// Set the firewall rules of a VPC
+    ///
+    /// They are replaced as a whole: what is not named is removed.
+    #[endpoint {
+        method = PUT,
+        path = "/v1/vpc-firewall-rules",
+        tags = ["vpcs"],
+        operation_id = "vpc_firewall_rules_update",
+        versions = ..VERSION_LIMITED_COLLABORATOR,
+    }]
+    async fn vpc_firewall_rules_update_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<VpcSelector>,
+        body: OlderBody<
+            VpcFirewallRuleUpdateParams<v0_0_1::VpcFirewallRuleProtocol>,
+            VpcFirewallRuleUpdateParams,
+        >,
+    ) -> Result<HttpResponseOk<VpcFirewallRules<v0_0_1::VpcFirewallRuleProtocol>>, HttpError> {
+        older::ok(Self::vpc_firewall_rules_update(rqctx, query, body.newest()).await?)
+    }
 
     // IP pools, as a silo sees them
 

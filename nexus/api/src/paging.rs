@@ -96,6 +96,9 @@ pub struct PageTokenByNameOrId<S> {
     pub scan: ScanByNameOrId<S>,
     /// The name or the id of the last item of the page before.
     pub last_seen: NameOrId,
+    /// Its id, in a listing where several items may have one name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_id: Option<Uuid>,
 }
 
 /// The order of a listing by name.
@@ -155,6 +158,9 @@ pub struct NameOrIdPage<S = NoSelector> {
     pub selector: S,
     /// In which order, from where, and how much.
     pub by: PageBy,
+    /// Which item of the marker's name was the last of the page before, in a listing where several
+    /// may have it.
+    pub tie: Option<Uuid>,
     sort_by: NameOrIdSortMode,
 }
 
@@ -167,11 +173,13 @@ impl<S: Selector> NameOrIdPage<S> {
         refuse_repeated(rqctx)?;
         let query = query.into_inner();
         let limit = rqctx.page_limit(&query)?;
-        let (scan, last_seen) = match query.page {
-            WhichPage::First(scan) => (scan, None),
-            WhichPage::Next(PageTokenByNameOrId { scan, last_seen }) => (scan, Some(last_seen)),
+        let (scan, last_seen, tie) = match query.page {
+            WhichPage::First(scan) => (scan, None, None),
+            WhichPage::Next(PageTokenByNameOrId { scan, last_seen, last_id }) => {
+                (scan, Some(last_seen), last_id)
+            }
         };
-        NameOrIdPage::of(scan, last_seen, limit)
+        Ok(NameOrIdPage { tie, ..NameOrIdPage::of(scan, last_seen, limit)? })
     }
 
     fn of(
@@ -191,7 +199,7 @@ impl<S: Selector> NameOrIdPage<S> {
                 PageBy::Id(PageParams { limit, direction: Direction::Ascending, marker })
             }
         };
-        Ok(NameOrIdPage { selector, by, sort_by })
+        Ok(NameOrIdPage { selector, by, tie: None, sort_by })
     }
 
     /// The answer with the items of this page.
@@ -202,15 +210,37 @@ impl<S: Selector> NameOrIdPage<S> {
         })
     }
 
+    /// The same, of items that are ordered by name and then by id, as several may have one name.
+    pub fn results_with_ties<T: HasIdentity>(
+        &self,
+        items: Vec<T>,
+    ) -> Result<ResultsPage<T>, HttpError> {
+        self.page_of(items, |item| {
+            let identity = item.identity();
+            (identity.name.clone(), identity.id, Some(identity.id))
+        })
+    }
+
     /// The same, of items that have no identity of their own; `keys` is what they are ordered by.
     pub fn results_by<T>(
         &self,
         items: Vec<T>,
         keys: impl Fn(&T) -> (Name, Uuid),
     ) -> Result<ResultsPage<T>, HttpError> {
+        self.page_of(items, |item| {
+            let (name, id) = keys(item);
+            (name, id, None)
+        })
+    }
+
+    fn page_of<T>(
+        &self,
+        items: Vec<T>,
+        keys: impl Fn(&T) -> (Name, Uuid, Option<Uuid>),
+    ) -> Result<ResultsPage<T>, HttpError> {
         let scan = ScanByNameOrId { sort_by: self.sort_by, selector: self.selector.clone() };
         ResultsPage::new(items, &scan, |item, scan| {
-            let (name, id) = keys(item);
+            let (name, id, last_id) = keys(item);
             PageTokenByNameOrId {
                 scan: scan.clone(),
                 last_seen: match scan.sort_by {
@@ -219,6 +249,7 @@ impl<S: Selector> NameOrIdPage<S> {
                     }
                     NameOrIdSortMode::IdAscending => id.into(),
                 },
+                last_id,
             }
         })
     }

@@ -8,7 +8,7 @@ use crate::db::address::PoolRequest;
 use crate::db::external_ip::MAX_EXTERNAL_IPS;
 use crate::db::instance::{ExternalIpRequest, InstanceAndVmm, NewInstance};
 use crate::db::instance_disk::{InstanceDisk, MAX_DISKS, too_many_disks};
-use crate::db::network::{MAX_NICS, NicRequest, PrivateIp};
+use crate::db::nic::{MAX_NICS, NicRequest, PrivateIp};
 use crate::db::now;
 use crate::db::ssh_key::{MAX_SSH_KEYS, SshKeyRequest, too_many_ssh_keys};
 use crate::sagas::{instance_create, instance_start};
@@ -306,7 +306,8 @@ fn default_nic(
     })
 }
 
-fn nic_request(nic: InstanceNetworkInterfaceCreate) -> Result<NicRequest, Error> {
+/// An interface to be made.
+pub(super) fn nic_request(nic: InstanceNetworkInterfaceCreate) -> Result<NicRequest, Error> {
     check_description(&nic.identity.description)?;
     let private = |ip: Option<IpAddr>| ip.map_or(PrivateIp::Auto, PrivateIp::Explicit);
     let (v4, v6) = (nic.ip_config.v4(), nic.ip_config.v6());
@@ -331,7 +332,7 @@ fn nic_request(nic: InstanceNetworkInterfaceCreate) -> Result<NicRequest, Error>
 }
 
 /// Refuses transit networks that are not networks of hosts, or that overlap.
-fn check_transit_ips(nets: &[oxnet::IpNet]) -> Result<(), Error> {
+pub(super) fn check_transit_ips(nets: &[oxnet::IpNet]) -> Result<(), Error> {
     for (n, net) in nets.iter().enumerate() {
         if net.addr() != net.prefix() {
             let message = format!("transit IP block {net} has a non-zero host identifier");

@@ -35,6 +35,22 @@ fn network_in_project(project: &Project) -> Object {
     Object::NetworkInProject { silo_id: project.silo_id, project_id: project.id }
 }
 
+/// A subnet, as a request names it.
+#[derive(Clone, Debug)]
+pub struct SubnetSelector {
+    pub subnet: NameOrId,
+    pub vpc: Option<NameOrId>,
+    pub project: Option<NameOrId>,
+}
+
+/// A network interface, as a request names it.
+#[derive(Clone, Debug)]
+pub struct NicSelector {
+    pub interface: NameOrId,
+    pub instance: Option<NameOrId>,
+    pub project: Option<NameOrId>,
+}
+
 impl Nexus {
     /// A project, for an actor who may do this to it.
     pub async fn project(
@@ -48,6 +64,19 @@ impl Nexus {
         let object = Object::Project { silo_id: project.silo_id, id: project.id };
         let missing = || Error::not_found(ResourceType::Project, selector);
         opctx.authorize(action, object, missing)?;
+        Ok(project)
+    }
+
+    /// A project, for an actor who may make networks in it.
+    pub(super) async fn project_for_networks(
+        &self,
+        opctx: &OpContext,
+        selector: &NameOrId,
+    ) -> Result<Project, Error> {
+        let silo_id = opctx.actor()?.silo_id;
+        let project = self.datastore.project_fetch(silo_id, selector.clone()).await?;
+        let missing = || Error::not_found(ResourceType::Project, selector);
+        opctx.authorize(Action::CreateChild, network_in_project(&project), missing)?;
         Ok(project)
     }
 
@@ -259,12 +288,10 @@ impl Nexus {
     pub async fn subnet(
         &self,
         opctx: &OpContext,
-        subnet: &NameOrId,
-        vpc: Option<NameOrId>,
-        project: Option<NameOrId>,
+        SubnetSelector { subnet, vpc, project }: SubnetSelector,
         action: Action,
     ) -> Result<VpcSubnet, Error> {
-        let parent = match (subnet, vpc) {
+        let parent = match (&subnet, vpc) {
             (NameOrId::Id(_), None) if project.is_none() => None,
             (NameOrId::Id(_), _) => {
                 let message =
@@ -283,7 +310,7 @@ impl Nexus {
         let found = self.datastore.subnet_fetch(parent, subnet.clone()).await?;
         let vpc = self.datastore.vpc_fetch(None, found.vpc_id.into()).await?;
         let project = self.project_of(opctx, vpc.project_id).await?;
-        let missing = || Error::not_found(ResourceType::VpcSubnet, subnet);
+        let missing = || Error::not_found(ResourceType::VpcSubnet, &subnet);
         opctx.authorize(action, network_in_project(&project), missing)?;
         Ok(found)
     }
@@ -292,12 +319,10 @@ impl Nexus {
     pub async fn network_interface(
         &self,
         opctx: &OpContext,
-        interface: &NameOrId,
-        instance: Option<NameOrId>,
-        project: Option<NameOrId>,
+        NicSelector { interface, instance, project }: NicSelector,
         action: Action,
     ) -> Result<NetworkInterface, Error> {
-        let parent = match (interface, instance) {
+        let parent = match (&interface, instance) {
             (NameOrId::Id(_), None) if project.is_none() => None,
             (NameOrId::Id(_), _) => {
                 return Err(Error::invalid(
@@ -319,7 +344,7 @@ impl Nexus {
         let found = self.datastore.nic_fetch(parent, interface.clone()).await?;
         let owner = self.datastore.instance_by_id(found.instance_id).await?;
         let Instance { silo_id, project_id, .. } = owner;
-        let missing = || Error::not_found(ResourceType::InstanceNetworkInterface, interface);
+        let missing = || Error::not_found(ResourceType::InstanceNetworkInterface, &interface);
         opctx.authorize(action, Object::InProject { silo_id, project_id }, missing)?;
         Ok(found)
     }

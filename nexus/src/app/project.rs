@@ -2,8 +2,8 @@
 
 use super::authz::{Action, Object};
 use super::{Nexus, OpContext, check_description, identity_update};
-use crate::db::network::DefaultSubnet;
 use crate::db::now;
+use crate::db::vpc::DefaultSubnet;
 use db_model::Project;
 use nexus_api::types::{ProjectCreate, ProjectUpdate};
 use nexus_common::{Error, NameOrId, PageBy};

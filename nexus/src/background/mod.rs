@@ -3,6 +3,7 @@
 //! Activations coalesce: those that come while a task runs make it run once more.
 
 mod credential_collector;
+mod firewall_manager;
 mod instance_updater;
 mod instance_watcher;
 mod lease;
@@ -78,6 +79,7 @@ impl Driver {
         driver.add(nat_collector::NatCollector, None);
         driver.add(credential_collector::CredentialCollector, None);
         driver.add(v2p_manager::V2pManager, Some(v2p));
+        driver.add(firewall_manager::FirewallManager, None);
         driver.add(port_reconciler::PortReconciler::default(), None);
         driver.add(instance_updater::InstanceUpdater, None);
         driver.add(instance_watcher::InstanceWatcher, None);

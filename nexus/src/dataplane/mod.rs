@@ -5,6 +5,7 @@
 //! nobody else; [`sled`] speaks with the sled agents.
 
 pub mod dpd;
+pub mod firewall;
 pub mod nat;
 pub mod port;
 pub mod sled;

@@ -263,6 +263,18 @@ impl SledAgent {
         Ok(())
     }
 
+    /// Sets the firewall rules of a VPC; `body` is a `VpcFirewallRulesEnsureBody`.
+    pub async fn put_firewall(
+        &self,
+        vpc_id: Uuid,
+        body: serde_json::Value,
+    ) -> Result<(), SledError> {
+        let body: types::VpcFirewallRulesEnsureBody =
+            serde_json::from_value(body).map_err(|error| SledError::Failed(error.to_string()))?;
+        let call = self.client.vpc_firewall_rules_put(&vpc_id, &body);
+        self.counted("vpc_firewall_rules_put", call).await
+    }
+
     /// The sled's v2p mappings.
     pub async fn v2p_list(&self) -> Result<Vec<V2p>, SledError> {
         let listed = self.counted("list_v2p", self.client.list_v2p()).await?;

@@ -25,6 +25,7 @@ pub fn ensure_body(
     migration_id: Option<Uuid>,
     nics: &[NicWithNetwork],
     ips: &[ExternalIp],
+    firewall_rules: Vec<Value>,
 ) -> Value {
     json!({
         "instance_id": instance.id,
@@ -53,7 +54,7 @@ pub fn ensure_body(
             },
             "attached_subnets": [],
             "multicast_groups": [],
-            "firewall_rules": [],
+            "firewall_rules": firewall_rules,
             "delegated_zvols": [],
             "dhcp_config": { "dns_servers": [], "search_domains": [] },
         },
@@ -81,7 +82,8 @@ fn family(ips: &[ExternalIp], version: IpVersion) -> Value {
     })
 }
 
-fn nic(with: &NicWithNetwork) -> Value {
+/// An interface as a sled has it.
+pub(super) fn nic(with: &NicWithNetwork) -> Value {
     let NicWithNetwork { nic, vpc, subnet } = with;
     json!({
         "id": nic.id,

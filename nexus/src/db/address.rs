@@ -15,7 +15,7 @@
 
 use super::Datastore;
 use super::error::TxResult;
-use super::network::lowest_gap;
+use super::nic::lowest_gap;
 use crate::turns::Turns;
 use db_model::schema::{
     external_ip, ip_pool, ip_pool_free_address, ip_pool_range, ip_pool_silo, ip_pool_snat_address,

@@ -12,7 +12,7 @@ use super::external_ip::{
 };
 use super::instance::live_instance;
 use super::nat::{ensure_entry, nat_target, remove_entries_of_ip};
-use super::network::{has_version, primary_nic};
+use super::nic::{has_version, primary_nic};
 use super::port::{note_change, note_change_on_instance};
 use super::saga::{SagaRef, fence};
 use super::{Datastore, now};

@@ -6,7 +6,7 @@
 
 use super::Datastore;
 use super::error::TxResult;
-use super::network::primary_nic;
+use super::nic::primary_nic;
 use chrono::{DateTime, Utc};
 use db_model::schema::{
     disk, external_ip, instance, ip_pool, ip_pool_free_address, ip_pool_range, ip_pool_silo,

@@ -9,7 +9,7 @@ use super::external_ip::{
 };
 use super::instance_disk::{InstanceDisk, attach_disks, detach_all_disks};
 use super::nat::{ensure_entries_of_instance, remove_entries_of_instance};
-use super::network::{NicRequest, insert_nics};
+use super::nic::{NicRequest, has_version, insert_nics, primary_nic};
 use super::paging::page;
 use super::port::note_all;
 use super::project::live_project;
@@ -137,8 +137,8 @@ fn create_external_ips(conn: &mut PgConnection, new: &NewInstance, saga_id: Uuid
 /// Gives the instance source NAT if it has an IPv4 interface and none yet. Where none can be had,
 /// an instance that has another IPv4 external address does without.
 fn ensure_snat(conn: &mut PgConnection, instance: &Instance) -> TxResult<()> {
-    let has_v4_stack = super::network::primary_nic(conn, instance.id)?
-        .is_some_and(|nic| super::network::has_version(&nic, IpVersion::V4));
+    let has_v4_stack =
+        primary_nic(conn, instance.id)?.is_some_and(|nic| has_version(&nic, IpVersion::V4));
     let ips = ips_of_instance(conn, instance.id)?;
     if !has_v4_stack || ips.iter().any(|ip| ip.kind == IpKind::Snat) {
         return Ok(());

@@ -10,7 +10,7 @@
 
 use super::error::TxResult;
 use super::external_ip::ips_of_instance;
-use super::network::{has_version, primary_nic};
+use super::nic::{has_version, primary_nic};
 use super::{Datastore, now};
 use chrono::{DateTime, Utc};
 use db_model::schema::{ip_pool_range, nat_entry, nat_generation, nat_switch, sled, vpc};

@@ -2,11 +2,11 @@
 
 use super::Datastore;
 use super::error::{TxResult, taken};
-use super::network::insert_default_vpc;
 use super::now;
 use super::paging::page_by;
 use super::policy::{PolicyOf, delete_policy};
 use super::silo::live_silo;
+use super::vpc::{DEFAULT as DEFAULT_VPC, DefaultSubnet, NewVpc, delete_vpc, insert_vpc};
 use db_model::schema::{disk, external_ip, image, instance, project, snapshot, vpc, vpc_subnet};
 use db_model::{IpKind, Project, ResourceKind};
 use diesel::prelude::*;
@@ -65,7 +65,7 @@ impl Datastore {
     pub async fn project_create(
         &self,
         row: Project,
-        default_vpc: Option<super::network::DefaultSubnet>,
+        default_vpc: Option<DefaultSubnet>,
     ) -> Result<Project, Error> {
         self.transaction("create project", move |conn| {
             live_silo(conn, row.silo_id)?;
@@ -75,7 +75,7 @@ impl Datastore {
                 &row.name,
             ))?;
             if let Some(subnet) = default_vpc {
-                insert_default_vpc(conn, row.id, subnet)?;
+                insert_vpc(conn, NewVpc::default_of(row.id, subnet))?;
             }
             Ok(row.clone())
         })
@@ -109,18 +109,7 @@ impl Datastore {
                 let message = format!("project to be deleted contains {held}");
                 return Err(Error::invalid(message).into());
             }
-            // The default VPC came with the project, and goes with it: no interface is left.
-            let vpcs = vpc::table.filter(vpc::project_id.eq(id));
-            diesel::update(
-                vpc_subnet::table
-                    .filter(vpc_subnet::vpc_id.eq_any(vpcs.select(vpc::id)))
-                    .filter(vpc_subnet::time_deleted.is_null()),
-            )
-            .set(vpc_subnet::time_deleted.eq(Some(now())))
-            .execute(conn)?;
-            diesel::update(vpcs.filter(vpc::time_deleted.is_null()))
-                .set(vpc::time_deleted.eq(Some(now())))
-                .execute(conn)?;
+            delete_default_vpc(conn, id)?;
             diesel::update(project::table.filter(project::id.eq(id)))
                 .set(project::time_deleted.eq(Some(now())))
                 .execute(conn)?;
@@ -129,6 +118,26 @@ impl Datastore {
         })
         .await
     }
+}
+
+/// The default VPC came with the project, and goes with it: no interface is left in it.
+fn delete_default_vpc(conn: &mut PgConnection, project_id: Uuid) -> QueryResult<()> {
+    let found: Option<Uuid> = vpc::table
+        .filter(vpc::project_id.eq(project_id))
+        .filter(vpc::name.eq(DEFAULT_VPC))
+        .filter(vpc::time_deleted.is_null())
+        .select(vpc::id)
+        .first(conn)
+        .optional()?;
+    let Some(id) = found else { return Ok(()) };
+    diesel::update(
+        vpc_subnet::table
+            .filter(vpc_subnet::vpc_id.eq(id))
+            .filter(vpc_subnet::time_deleted.is_null()),
+    )
+    .set(vpc_subnet::time_deleted.eq(Some(now())))
+    .execute(conn)?;
+    delete_vpc(conn, id)
 }
 
 /// Something that the project holds, in the words of the refusal to delete it.
@@ -158,5 +167,6 @@ fn first_child(conn: &mut PgConnection, id: Uuid) -> QueryResult<Option<String>>
     );
     child!("a project image", image, image::name, image::project_id.eq(id));
     child!("a snapshot", snapshot, snapshot::name, snapshot::project_id.eq(id));
+    child!("a vpc", vpc, vpc::name, vpc::name.ne(DEFAULT_VPC));
     Ok(None)
 }

@@ -3,7 +3,7 @@
 use super::authn::{opctx, refuse_cross_site, session};
 use super::{pages, views};
 use crate::app::authz::Action;
-use crate::app::{Nexus, OpContext, Selector};
+use crate::app::{Nexus, NicSelector, OpContext, Selector, SubnetSelector};
 use db_model::IpPool as IpPoolRow;
 use dropshot::{
     ApiDescription, ApiDescriptionBuildErrors, Body, HttpError, HttpResponseAccepted,
@@ -52,6 +52,40 @@ async fn pool_with_link(
         silo_id: link.map(|link| link.silo_id),
         identity: views::ip_pool(row).identity,
     })
+}
+
+fn nic_selector(path: Path<InterfacePath>, query: Query<OptionalInstanceSelector>) -> NicSelector {
+    let OptionalInstanceSelector { project, instance } = query.into_inner();
+    NicSelector { interface: path.into_inner().interface, instance, project }
+}
+
+fn subnet_selector(path: Path<SubnetPath>, query: OptionalVpcSelector) -> SubnetSelector {
+    let OptionalVpcSelector { project, vpc } = query;
+    SubnetSelector { subnet: path.into_inner().subnet, vpc, project }
+}
+
+/// A listing of what no project has.
+async fn nothing_in_project<T: HasIdentity + older::View>(
+    rqctx: Ctx,
+    query: Query<ListByNameOrId<ProjectSelector>>,
+) -> Result<HttpResponseOk<ResultsPage<T>>, HttpError> {
+    let page = NameOrIdPage::new(&rqctx, query)?;
+    let opctx = opctx(&rqctx).await?;
+    rqctx.context().project(&opctx, &page.selector.project, Action::ListChildren).await?;
+    Ok(HttpResponseOk(page.results(Vec::new())?))
+}
+
+/// A listing of what no instance has.
+async fn nothing_of_instance<T: HasIdentity + older::View>(
+    rqctx: Ctx,
+    path: Path<InstancePath>,
+    query: Query<ListByNameOrId<OptionalProjectSelector>>,
+) -> Result<HttpResponseOk<ResultsPage<T>>, HttpError> {
+    let page = NameOrIdPage::new(&rqctx, query)?;
+    let opctx = opctx(&rqctx).await?;
+    let selector = Selector::new(path.into_inner().instance, page.selector.project.clone());
+    rqctx.context().instance(&opctx, &selector, Action::ListChildren).await?;
+    Ok(HttpResponseOk(page.results(Vec::new())?))
 }
 
 const TWO: NonZeroU32 = NonZeroU32::new(2).unwrap();
@@ -447,13 +481,92 @@ impl NexusExternalApi for External {
         query: Query<OptionalInstanceSelector>,
     ) -> Result<HttpResponseOk<InstanceNetworkInterface>, HttpError> {
         let opctx = opctx(&rqctx).await?;
-        let interface = path.into_inner().interface;
-        let OptionalInstanceSelector { project, instance } = query.into_inner();
-        let row = rqctx
-            .context()
-            .network_interface(&opctx, &interface, instance, project, Action::Read)
-            .await?;
+        let selector = nic_selector(path, query);
+        let row = rqctx.context().network_interface(&opctx, selector, Action::Read).await?;
         Ok(HttpResponseOk(views::nic(row)?))
+    }
+
+    async fn instance_network_interface_create(
+        rqctx: Ctx,
+        query: Query<InstanceSelector>,
+        body: CompatBody<InstanceNetworkInterfaceCreate>,
+    ) -> Result<HttpResponseCreated<InstanceNetworkInterface>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let InstanceSelector { project, instance } = query.into_inner();
+        let selector = Selector::new(instance, project);
+        let (body, _) = body.into_parts();
+        let row = rqctx.context().nic_create(&opctx, &selector, body).await?;
+        Ok(HttpResponseCreated(views::nic(row)?))
+    }
+
+    async fn instance_network_interface_update(
+        rqctx: Ctx,
+        path: Path<InterfacePath>,
+        query: Query<OptionalInstanceSelector>,
+        body: TypedBody<InstanceNetworkInterfaceUpdate>,
+    ) -> Result<HttpResponseOk<InstanceNetworkInterface>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = nic_selector(path, query);
+        let row = rqctx.context().nic_update(&opctx, selector, body.into_inner()).await?;
+        Ok(HttpResponseOk(views::nic(row)?))
+    }
+
+    async fn instance_network_interface_delete(
+        rqctx: Ctx,
+        path: Path<InterfacePath>,
+        query: Query<OptionalInstanceSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        rqctx.context().nic_delete(&opctx, nic_selector(path, query)).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn instance_affinity_group_list(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AffinityGroup>>, HttpError> {
+        nothing_of_instance(rqctx, path, query).await
+    }
+
+    async fn instance_anti_affinity_group_list(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<ListByNameOrId<OptionalProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AntiAffinityGroup>>, HttpError> {
+        nothing_of_instance(rqctx, path, query).await
+    }
+
+    async fn affinity_group_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AffinityGroup>>, HttpError> {
+        nothing_in_project(rqctx, query).await
+    }
+
+    async fn anti_affinity_group_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AntiAffinityGroup>>, HttpError> {
+        nothing_in_project(rqctx, query).await
+    }
+
+    async fn external_subnet_list(
+        rqctx: Ctx,
+        query: Query<ListByNameOrId<ProjectSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<ExternalSubnet>>, HttpError> {
+        nothing_in_project(rqctx, query).await
+    }
+
+    async fn instance_external_subnet_list(
+        rqctx: Ctx,
+        path: Path<InstancePath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseOk<ResultsPage<ExternalSubnet>>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().instance, query.into_inner().project);
+        rqctx.context().instance(&opctx, &selector, Action::ListChildren).await?;
+        Ok(HttpResponseOk(ResultsPage { items: Vec::new(), next_page: None }))
     }
 
     async fn disk_list(
@@ -684,6 +797,40 @@ impl NexusExternalApi for External {
         Ok(HttpResponseOk(views::vpc(row)?))
     }
 
+    async fn vpc_create(
+        rqctx: Ctx,
+        query: Query<ProjectSelector>,
+        body: TypedBody<VpcCreate>,
+    ) -> Result<HttpResponseCreated<Vpc>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let project = query.into_inner().project;
+        let row = rqctx.context().vpc_create(&opctx, &project, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::vpc(row)?))
+    }
+
+    async fn vpc_update(
+        rqctx: Ctx,
+        path: Path<VpcPath>,
+        query: Query<OptionalProjectSelector>,
+        body: TypedBody<VpcUpdate>,
+    ) -> Result<HttpResponseOk<Vpc>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().vpc, query.into_inner().project);
+        let row = rqctx.context().vpc_update(&opctx, &selector, body.into_inner()).await?;
+        Ok(HttpResponseOk(views::vpc(row)?))
+    }
+
+    async fn vpc_delete(
+        rqctx: Ctx,
+        path: Path<VpcPath>,
+        query: Query<OptionalProjectSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = Selector::new(path.into_inner().vpc, query.into_inner().project);
+        rqctx.context().vpc_delete(&opctx, &selector).await?;
+        Ok(HttpResponseDeleted())
+    }
+
     async fn vpc_subnet_list(
         rqctx: Ctx,
         query: Query<ListByNameOrId<VpcSelector>>,
@@ -702,10 +849,80 @@ impl NexusExternalApi for External {
         query: Query<OptionalVpcSelector>,
     ) -> Result<HttpResponseOk<VpcSubnet>, HttpError> {
         let opctx = opctx(&rqctx).await?;
-        let subnet = path.into_inner().subnet;
-        let OptionalVpcSelector { project, vpc } = query.into_inner();
-        let row = rqctx.context().subnet(&opctx, &subnet, vpc, project, Action::Read).await?;
+        let selector = subnet_selector(path, query.into_inner());
+        let row = rqctx.context().subnet(&opctx, selector, Action::Read).await?;
         Ok(HttpResponseOk(views::subnet(row)?))
+    }
+
+    async fn vpc_subnet_create(
+        rqctx: Ctx,
+        query: Query<VpcSelector>,
+        body: TypedBody<VpcSubnetCreate>,
+    ) -> Result<HttpResponseCreated<VpcSubnet>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let VpcSelector { project, vpc } = query.into_inner();
+        let selector = Selector::new(vpc, project);
+        let row = rqctx.context().subnet_create(&opctx, &selector, body.into_inner()).await?;
+        Ok(HttpResponseCreated(views::subnet(row)?))
+    }
+
+    async fn vpc_subnet_update(
+        rqctx: Ctx,
+        path: Path<SubnetPath>,
+        query: Query<OptionalVpcSelector>,
+        body: TypedBody<VpcSubnetUpdate>,
+    ) -> Result<HttpResponseOk<VpcSubnet>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = subnet_selector(path, query.into_inner());
+        let row = rqctx.context().subnet_update(&opctx, selector, body.into_inner()).await?;
+        Ok(HttpResponseOk(views::subnet(row)?))
+    }
+
+    async fn vpc_subnet_delete(
+        rqctx: Ctx,
+        path: Path<SubnetPath>,
+        query: Query<OptionalVpcSelector>,
+    ) -> Result<HttpResponseDeleted, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let selector = subnet_selector(path, query.into_inner());
+        rqctx.context().subnet_delete(&opctx, selector).await?;
+        Ok(HttpResponseDeleted())
+    }
+
+    async fn vpc_subnet_list_network_interfaces(
+        rqctx: Ctx,
+        path: Path<SubnetPath>,
+        query: Query<ListByNameOrId<OptionalVpcSelector>>,
+    ) -> Result<HttpResponseOk<ResultsPage<InstanceNetworkInterface>>, HttpError> {
+        let page = NameOrIdPage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let selector = subnet_selector(path, page.selector.clone());
+        let by = page.by.clone();
+        let rows = rqctx.context().subnet_nic_list(&opctx, selector, by, page.tie).await?;
+        Ok(HttpResponseOk(page.results_with_ties(each(rows, views::nic)?)?))
+    }
+
+    async fn vpc_firewall_rules_view(
+        rqctx: Ctx,
+        query: Query<VpcSelector>,
+    ) -> Result<HttpResponseOk<VpcFirewallRules>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let VpcSelector { project, vpc } = query.into_inner();
+        let firewall = rqctx.context().firewall_view(&opctx, &Selector::new(vpc, project)).await?;
+        Ok(HttpResponseOk(views::firewall(firewall)))
+    }
+
+    async fn vpc_firewall_rules_update(
+        rqctx: Ctx,
+        query: Query<VpcSelector>,
+        body: CompatBody<VpcFirewallRuleUpdateParams>,
+    ) -> Result<HttpResponseOk<VpcFirewallRules>, HttpError> {
+        let opctx = opctx(&rqctx).await?;
+        let VpcSelector { project, vpc } = query.into_inner();
+        let selector = Selector::new(vpc, project);
+        let (body, _) = body.into_parts();
+        let firewall = rqctx.context().firewall_update(&opctx, &selector, body).await?;
+        Ok(HttpResponseOk(views::firewall(firewall)))
     }
 
     async fn ip_pool_list(

@@ -1,6 +1,7 @@
 //! Rows as users see them.
 
 use crate::app::Actor;
+use crate::db::firewall::Firewall;
 use crate::db::instance::InstanceAndVmm;
 use crate::db::ip_pool::Utilization as PoolUse;
 use crate::db::policy::Assignment;
@@ -478,4 +479,19 @@ pub(super) fn nic(row: model::NetworkInterface) -> Result<InstanceNetworkInterfa
         primary: row.is_primary,
         identity: identity!(row),
     })
+}
+
+pub(super) fn firewall(firewall: Firewall) -> VpcFirewallRules {
+    let vpc_id = firewall.vpc.id;
+    let rule = |row: model::FirewallRule| VpcFirewallRule {
+        status: row.status,
+        direction: row.direction,
+        targets: row.targets,
+        filters: row.filters,
+        action: row.action,
+        priority: row.priority,
+        vpc_id,
+        identity: identity!(row),
+    };
+    VpcFirewallRules { rules: firewall.rules.into_iter().map(rule).collect() }
 }

@@ -11,6 +11,7 @@
 
 use super::retry::{SledOutcome, call_sled, decided, until_done};
 use super::{NexusSaga, SagaContext, actions, failed, guard, nothing_to_undo};
+use crate::dataplane::firewall::rules_for_instance;
 use crate::dataplane::sled::{SledAgent, SledError, VmmRequest};
 use crate::dataplane::vmm_spec::{ensure_body, propolis_address};
 use crate::db::attach::Location;
@@ -131,9 +132,10 @@ pub(super) async fn describe(
     let instance = ctx.datastore.instance_by_id(vmm.instance_id).await?;
     let nics = ctx.datastore.nics_with_networks(vmm.instance_id).await?;
     let ips = ctx.datastore.instance_external_ips(vmm.instance_id).await?;
+    let rules = rules_for_instance(&ctx.datastore, &instance.name, &nics).await?;
     let sled = ctx.datastore.sled_fetch(vmm.sled_id).await?;
     let propolis = propolis_address(sled.underlay_address.0);
-    Ok(ensure_body(&instance, vmm, propolis, migration_id, &nics, &ips))
+    Ok(ensure_body(&instance, vmm, propolis, migration_id, &nics, &ips, rules))
 }
 
 /// A sled that has the VMM answers with its state, so a second time is fine.

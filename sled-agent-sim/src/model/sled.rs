@@ -88,6 +88,7 @@ impl Sled {
             propolis_addr: body.propolis_addr,
             state: state.clone(),
             ports: Port::all(&body.local_config)?,
+            firewall_rules: body.local_config.firewall_rules.clone(),
             booting: false,
             plan: 0,
             heard: 0,

@@ -2,7 +2,8 @@
 
 use super::port::Port;
 use crate::types::{
-    Generation, MigrationRuntimeState, MigrationState, SledVmmState, VmmRuntimeState, VmmState,
+    Generation, MigrationRuntimeState, MigrationState, ResolvedVpcFirewallRule, SledVmmState,
+    VmmRuntimeState, VmmState,
 };
 use chrono::{DateTime, Utc};
 use std::net::SocketAddr;
@@ -32,6 +33,8 @@ pub struct Vmm {
     pub state: SledVmmState,
     /// The guest's ports; none once the VMM has ended.
     pub ports: Vec<Port>,
+    /// The firewall rules that it came with.
+    pub firewall_rules: Vec<ResolvedVpcFirewallRule>,
     /// Whether the guest has been asked to boot.
     pub booting: bool,
     /// Counts the plans for what comes next. A new one takes the place of the one before.

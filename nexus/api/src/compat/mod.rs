@@ -14,6 +14,7 @@
 mod address;
 mod disk;
 mod fields;
+mod firewall;
 mod instance;
 mod network_interface;
 

@@ -1,12 +1,20 @@
 //! Network interfaces: `ip` and `transit_ips`, from when an interface had one address.
 
-use super::Fields;
 use super::fields::{both, parse};
+use super::{Fields, OldSpellings};
+use crate::types::InstanceNetworkInterfaceCreate;
 use dropshot::HttpError;
-use nexus_common::{Error, IpVersion};
+use nexus_common::{Error, IpVersion, NameOrId};
 use oxnet::IpNet;
 use serde_json::{Value, json};
 use std::net::IpAddr;
+
+impl OldSpellings for InstanceNetworkInterfaceCreate {
+    fn modernize(fields: &mut Fields) -> Result<Option<NameOrId>, HttpError> {
+        modernize_interface(fields)?;
+        Ok(None)
+    }
+}
 
 /// Rewrites the interfaces that a new instance gets.
 pub fn modernize_attachment(fields: &mut Fields) -> Result<(), HttpError> {

@@ -15,6 +15,7 @@ pub mod v0_0_1;
 pub mod v0_0_6;
 pub mod v2024032700;
 pub mod v2024120400;
+pub mod v2025100800;
 pub mod v2025112000;
 pub mod v2025120300;
 pub mod v2025122300;
@@ -23,6 +24,7 @@ pub mod v2026010500;
 pub mod v2026011600;
 
 mod body;
+mod firewall;
 mod instance_create;
 
 pub use body::{OlderBody, OlderBodyOf};

@@ -1,5 +1,6 @@
 //! Version 0.0.1, the first: what it had and a later version changed.
 
+use super::firewall::OlderProtocol;
 use super::{ChoosesIpVersion, OlderBodyOf, OlderView, not_in_this_version};
 use crate::types::{
     self, BlockSize, Digest, DiskState, DiskType, FleetRole, IdentityMetadata,
@@ -8,6 +9,7 @@ use crate::types::{
 };
 use chrono::{DateTime, Utc};
 use dropshot::HttpError;
+use nexus_common::firewall::VpcFirewallRuleProtocol as NewestProtocol;
 use nexus_common::{ByteCount, Error, MacAddr, Name, NameOrId};
 use oxnet::IpNet;
 use schemars::JsonSchema;
@@ -177,6 +179,28 @@ impl OlderView<types::InstanceNetworkInterface> for InstanceNetworkInterface {
             primary: newest.primary,
             transit_ips,
         })
+    }
+}
+
+impl OlderBodyOf<types::InstanceNetworkInterfaceCreate> for InstanceNetworkInterfaceCreate {}
+
+/// A protocol that a firewall rule is about.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum VpcFirewallRuleProtocol {
+    Tcp,
+    Udp,
+    Icmp,
+}
+
+impl OlderProtocol for VpcFirewallRuleProtocol {
+    fn of(newest: NewestProtocol) -> Option<Self> {
+        match newest {
+            NewestProtocol::Tcp => Some(VpcFirewallRuleProtocol::Tcp),
+            NewestProtocol::Udp => Some(VpcFirewallRuleProtocol::Udp),
+            NewestProtocol::Icmp(None) => Some(VpcFirewallRuleProtocol::Icmp),
+            NewestProtocol::Icmp(Some(_)) | NewestProtocol::Icmp6(_) => None,
+        }
     }
 }
 

@@ -38,7 +38,10 @@ macro_rules! has_identity {
 }
 
 has_identity!(
+    AffinityGroup,
+    AntiAffinityGroup,
     Disk,
+    ExternalSubnet,
     FloatingIp,
     Image,
     Instance,

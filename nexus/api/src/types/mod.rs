@@ -4,10 +4,12 @@
 //! comments are its descriptions. A `…Create` or `…Update` is what a client sends; a type named
 //! after the resource alone is the resource as a client sees it.
 
+mod affinity;
 mod base64_bytes;
 mod credential;
 mod disk;
 mod external_ip;
+mod firewall;
 mod floating_ip;
 mod identity;
 mod image;
@@ -27,6 +29,9 @@ mod unknown;
 mod user;
 mod vpc;
 
+pub use affinity::{
+    AffinityGroup, AffinityPolicy, AntiAffinityGroup, ExternalSubnet, FailureDomain,
+};
 pub use credential::{
     ConsoleSession, DeviceAccessToken, DeviceAccessTokenRequest, DeviceAuthRequest,
     DeviceAuthVerify, SiloAuthSettings, SiloAuthSettingsUpdate,
@@ -37,6 +42,9 @@ pub use disk::{
 };
 pub use external_ip::{
     AddressAllocator, EphemeralIpCreate, ExternalIp, ExternalIpCreate, PoolSelector,
+};
+pub use firewall::{
+    VpcFirewallRule, VpcFirewallRuleUpdate, VpcFirewallRuleUpdateParams, VpcFirewallRules,
 };
 pub use floating_ip::{
     FloatingIp, FloatingIpAttach, FloatingIpCreate, FloatingIpParentKind, FloatingIpUpdate,
@@ -57,8 +65,9 @@ pub use ip_pool::{
 };
 pub use network_interface::{
     InstanceNetworkInterface, InstanceNetworkInterfaceAttachment, InstanceNetworkInterfaceCreate,
-    Ipv4Assignment, Ipv6Assignment, PrivateIpStack, PrivateIpStackCreate, PrivateIpv4Stack,
-    PrivateIpv4StackCreate, PrivateIpv6Stack, PrivateIpv6StackCreate,
+    InstanceNetworkInterfaceUpdate, Ipv4Assignment, Ipv6Assignment, PrivateIpStack,
+    PrivateIpStackCreate, PrivateIpv4Stack, PrivateIpv4StackCreate, PrivateIpv6Stack,
+    PrivateIpv6StackCreate,
 };
 pub use path::{BuiltinUserPath, GroupFilter, GroupPath, SiloSelector, TokenPath, UserPath};
 pub use path::{
@@ -95,7 +104,7 @@ pub use user::{
     CurrentUser, Group, PASSWORD_MAX, Password, User, UserBuiltin, UserCreate, UserPassword,
     UsernamePasswordCredentials,
 };
-pub use vpc::{Vpc, VpcSubnet};
+pub use vpc::{Vpc, VpcCreate, VpcSubnet, VpcSubnetCreate, VpcSubnetUpdate, VpcUpdate};
 
 /// The types of the crate of common types that appear in the API, so that a user of the API needs
 /// one import.

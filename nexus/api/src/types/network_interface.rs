@@ -1,8 +1,8 @@
 //! Network interfaces of instances, and their private addresses.
 
-use super::{IdentityMetadata, IdentityMetadataCreateParams};
+use super::{IdentityMetadata, IdentityMetadataCreateParams, IdentityMetadataUpdateParams};
 use nexus_common::{IpVersion, MacAddr, Name};
-use oxnet::{Ipv4Net, Ipv6Net};
+use oxnet::{IpNet, Ipv4Net, Ipv6Net};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -113,6 +113,20 @@ pub struct InstanceNetworkInterfaceCreate {
     /// The private addresses; one of each IP version, chosen by the system, if absent.
     #[serde(default)]
     pub ip_config: PrivateIpStackCreate,
+}
+
+/// A change of a network interface. The instance must be stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstanceNetworkInterfaceUpdate {
+    #[serde(flatten)]
+    pub identity: IdentityMetadataUpdateParams,
+    /// Whether the interface becomes the primary one. `false` changes nothing: for another one to
+    /// be primary, change that one.
+    #[serde(default)]
+    pub primary: bool,
+    /// All networks for which the instance may forward packets from now on.
+    #[serde(default)]
+    pub transit_ips: Vec<IpNet>,
 }
 
 /// The private addresses of a network interface to create.

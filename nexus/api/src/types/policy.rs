@@ -1,11 +1,9 @@
 //! Policies: who holds which role on the fleet, on a silo or on a project.
 
 use super::{FleetRole, SiloRole};
+use nexus_common::bounded::at_most;
 use schemars::JsonSchema;
-use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use std::fmt;
-use std::marker::PhantomData;
 use uuid::Uuid;
 
 /// The most roles that may be assigned on one object.
@@ -64,28 +62,7 @@ where
     D: Deserializer<'de>,
     R: Deserialize<'de>,
 {
-    struct Bounded<R>(PhantomData<R>);
-    impl<'de, R: Deserialize<'de>> Visitor<'de> for Bounded<R> {
-        type Value = Vec<RoleAssignment<R>>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "a list of at most {ROLE_ASSIGNMENTS_MAX} role assignments")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            let mut found = Vec::new();
-            let mut length = 0;
-            while let Some(next) = seq.next_element()? {
-                length += 1;
-                if length <= ROLE_ASSIGNMENTS_MAX {
-                    found.push(next);
-                }
-            }
-            if length > ROLE_ASSIGNMENTS_MAX {
-                return Err(de::Error::invalid_length(length, &self));
-            }
-            Ok(found)
-        }
-    }
-    deserializer.deserialize_seq(Bounded(PhantomData))
+    at_most(deserializer, ROLE_ASSIGNMENTS_MAX, "role assignments")
 }
 
 #[cfg(test)]

@@ -208,9 +208,34 @@ pub fn request(operation: &str) -> Option<Request> {
             Some(Request { body: Some(json!({})), ..moving().unwrap_or_default() })
         }
         "instance_ephemeral_ip_detach" => moving(),
+        "instance_affinity_group_list" | "instance_anti_affinity_group_list" => plain(),
+        "instance_external_subnet_list" => plain(),
+        "affinity_group_list" | "anti_affinity_group_list" | "external_subnet_list" => {
+            query(IN_PROJECT)
+        }
         "instance_network_interface_list" => query("?instance={instance}"),
-        "instance_network_interface_view" | "vpc_view" | "vpc_subnet_view" => plain(),
-        "vpc_subnet_list" => query("?vpc={vpc}"),
+        "instance_network_interface_create" => Some(Request {
+            query: "?instance={instance}",
+            body: Some(with(named(), json!({"vpc_name": "default", "subnet_name": "default"}))),
+            ..Default::default()
+        }),
+        "instance_network_interface_update" => body(json!({})),
+        "instance_network_interface_view" | "instance_network_interface_delete" => plain(),
+        "vpc_create" => create(with(named(), json!({"dns_name": "n"}))),
+        "vpc_update" | "vpc_subnet_update" => body(json!({})),
+        "vpc_view" | "vpc_delete" | "vpc_subnet_view" | "vpc_subnet_delete" => plain(),
+        "vpc_subnet_list_network_interfaces" => plain(),
+        "vpc_subnet_list" | "vpc_firewall_rules_view" => query("?vpc={vpc}"),
+        "vpc_firewall_rules_update" => Some(Request {
+            query: "?vpc={vpc}",
+            body: Some(json!({"rules": []})),
+            ..Default::default()
+        }),
+        "vpc_subnet_create" => Some(Request {
+            query: "?vpc={vpc}",
+            body: Some(with(named(), json!({"ipv4_block": "10.0.0.0/24"}))),
+            ..Default::default()
+        }),
         "image_view" | "snapshot_view" => plain(),
         "image_create" => create(with(image_body("n", &json!({"id": "{snapshot}"})), too_long())),
         "image_delete" | "image_promote" => Some(in_place_of("{image}", "{fresh_image}")),
