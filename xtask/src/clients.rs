@@ -1,11 +1,10 @@
 //! The published SDKs, each against a rack of its own: what they can do.
 
 use crate::cargo;
-use anyhow::{Context, Result, bail, ensure};
-use rustix::process::{Pid, Signal, kill_process};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use crate::rack::Rack;
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// A published version of the SDK, 0.N.
 struct Sdk {
@@ -31,9 +30,6 @@ const STEPS: [&str; 10] = [
 
 /// Those that every change is tested with: the newest, and one of each kind that is still in use.
 pub const IN_BRIEF: [u8; 3] = [4, 14, 19];
-
-const START_PATIENCE: Duration = Duration::from_secs(120);
-const PAUSE: Duration = Duration::from_millis(50);
 
 fn published() -> Vec<Sdk> {
     let silent = [
@@ -116,42 +112,5 @@ impl Sdk {
         };
         let passed = passed.into_iter().map(str::to_string).collect();
         Ok(Outcome { passed, failure })
-    }
-}
-
-/// A rack that ends when it is dropped.
-struct Rack {
-    process: Child,
-}
-
-impl Rack {
-    fn start(ready: &Path, default_api_version: Option<&str>) -> Result<Self> {
-        let _ = std::fs::remove_file(ready);
-        let program: PathBuf = cargo::program("nexus-dev")?;
-        let mut command = Command::new(&program);
-        command.args(["run-all", "--port", "0", "--ready-file"]).arg(ready);
-        if let Some(version) = default_api_version {
-            command.args(["--default-api-version", version]);
-        }
-        let process = command.stdout(Stdio::null()).spawn();
-        let process = process.with_context(|| format!("cannot run {}", program.display()))?;
-        let mut rack = Rack { process };
-        let since = Instant::now();
-        while !ready.exists() {
-            if let Some(status) = rack.process.try_wait()? {
-                bail!("the rack did not start ({status})");
-            }
-            ensure!(since.elapsed() < START_PATIENCE, "the rack does not start");
-            std::thread::sleep(PAUSE);
-        }
-        Ok(rack)
-    }
-}
-
-impl Drop for Rack {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
-        let _ = self.process.wait();
     }
 }

@@ -7,7 +7,9 @@
 
 mod cargo;
 mod clients;
+mod fuzz;
 mod install;
+mod rack;
 mod sql_rules;
 mod steps;
 mod test;
@@ -53,6 +55,13 @@ enum Chore {
         #[arg(value_name = "N")]
         minors: Vec<u8>,
     },
+    /// Send a rack requests that are generated from the newest OpenAPI document, and check the
+    /// answers
+    FuzzApi {
+        /// Where the generator begins
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Check formatting, and lints with warnings as errors
     Lint,
     /// Write the OpenAPI documents in `openapi/`, or check that they are up to date
@@ -92,6 +101,11 @@ fn run(chore: Chore) -> Result<()> {
             install::postgres()?;
             cargo::build()?;
             clients::run(&minors)
+        }
+        Chore::FuzzApi { seed } => {
+            install::postgres()?;
+            cargo::build()?;
+            fuzz::run(seed)
         }
         Chore::Lint => {
             let mut steps = steps::Steps::default();
