@@ -87,7 +87,7 @@ impl Target {
         let text = String::from_utf8_lossy(&output.stdout);
         println!("{text}");
         ensure!(output.status.success(), "there were failures ({})", output.status);
-        let made = text.lines().find_map(|line| line.trim().split_once(" generated"));
-        made.and_then(|(n, _)| n.parse().ok()).context("the generator does not say what it made")
+        let made = |line: &str| line.trim().split_once(" generated")?.0.parse().ok();
+        text.lines().find_map(made).context("the generator does not say what it made")
     }
 }
