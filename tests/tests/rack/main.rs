@@ -13,6 +13,7 @@ mod disks;
 mod external_ips;
 mod firewall;
 mod floating_ips;
+mod guides;
 mod images;
 mod instance_disks;
 mod instance_update;
