@@ -7,6 +7,7 @@
 use nexus_tests::TestRack;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use tokio::process::Command;
 
@@ -60,7 +61,7 @@ impl Document {
 }
 
 /// The text with what differs from run to run replaced: ids by numbers, in the order in which they
-/// appear, and times.
+/// appear, and times and private IPv6 addresses by what they are.
 struct Mask(BTreeMap<String, usize>);
 
 impl Mask {
@@ -71,6 +72,10 @@ impl Mask {
         }
         if chrono::DateTime::parse_from_rfc3339(word).is_ok() {
             return "time".to_string();
+        }
+        // A VPC's prefix is random.
+        if word.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_unique_local()) {
+            return "private".to_string();
         }
         word.to_string()
     }
