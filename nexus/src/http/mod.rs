@@ -7,6 +7,7 @@ pub(crate) mod measure;
 mod metrics;
 mod operator;
 mod pages;
+mod parameters;
 mod unserved;
 mod views;
 
@@ -37,6 +38,14 @@ fn dropshot_config(bind_address: SocketAddr, body_max: usize) -> ConfigDropshot 
         default_handler_task_mode: HandlerTaskMode::Detached,
         ..Default::default()
     }
+}
+
+/// What is looked at in a request to the external API before it is routed.
+fn external_policy(default_version: semver::Version) -> anyhow::Result<VersionPolicy> {
+    let api = || external::api().map_err(|error| anyhow::anyhow!("{error}"));
+    let policy = nexus_api::version::version_policy(default_version);
+    let policy = parameters::with_known_parameters(policy, api()?)?;
+    Ok(unserved::with_unserved(policy, api()?))
 }
 
 impl Servers {
@@ -71,10 +80,7 @@ impl Servers {
                 "external",
                 external::api,
                 config.external.bind_address,
-                unserved::with_unserved(
-                    nexus_api::version::version_policy(default_version),
-                    external::api().map_err(|error| anyhow::anyhow!("{error}"))?,
-                ),
+                external_policy(default_version)?,
             )?,
         })
     }

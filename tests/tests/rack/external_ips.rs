@@ -241,3 +241,54 @@ async fn an_address_goes_back_and_forth() {
     rack.delivered_to(&fip, &b).await;
     rack.settled().await;
 }
+
+/// What a view says of an instance's state is enough to act on: whoever acts at once is served.
+#[tokio::test]
+async fn a_state_that_is_reported_is_acted_on_at_once() {
+    let rack = rack().await;
+    for sled in rack.sleds() {
+        sled.pace(20, 20, 0).await;
+    }
+    let web = rack.stopped_instance("demo", "web").await;
+    let fip = rack.floating_ip("demo", "f").await;
+    for _ in 0..10 {
+        rack.attach(&fip, &web).await;
+        rack.instance_do("start", &web).await;
+        rack.state_reached(&web, "running").await;
+        rack.instance_do("stop", &web).await;
+        rack.state_reached(&web, "stopped").await;
+        rack.detach(&fip).await;
+    }
+    rack.settled().await;
+}
+
+/// A machine that reboots takes and gives addresses; one that has failed does not, and says why.
+#[tokio::test]
+async fn states_in_which_addresses_come_and_go() {
+    let rack = rack().await;
+    let web = rack.running_instance("demo", "web").await;
+    let (f, g) = (rack.floating_ip("demo", "f").await, rack.floating_ip("demo", "g").await);
+    rack.attach(&g, &web).await;
+    let vmm = rack.vmm_of(&web).await.expect("it runs");
+    // Longer than anything that follows; nobody waits for it.
+    rack.sled(vmm.sled).pace(600_000, 600_000, 0).await;
+    rack.instance_do("reboot", &web).await;
+    assert_eq!(rack.instance_now(&web).await["run_state"], "rebooting");
+    rack.attach(&f, &web).await;
+    rack.detach(&g).await;
+
+    rack.sled(vmm.sled).crash(&vmm.id).await;
+    rack.state_reached(&web, "failed").await;
+    let act = async |fip: &Value, action: &str| {
+        let id = fip["id"].as_str().expect("an id");
+        let path = format!("/v1/floating-ips/{id}/{action}");
+        rack.post(&path, attach_body(&web)).await
+    };
+    act(&g, "attach").await.refused(400, "cannot attach floating IP to instance in failed state");
+    act(&f, "detach").await.refused(400, "cannot detach floating IP from instance in failed state");
+    rack.post(&ephemeral_path(&web), from_default("v4"))
+        .await
+        .refused(400, "cannot attach ephemeral IP to instance in failed state");
+    assert_eq!(rack.floating_ip_now(&f).await["instance_id"], web["id"]);
+    rack.settled().await;
+}

@@ -87,7 +87,8 @@ impl Mask {
             masked += &self.word(word);
             masked += &part[word.len()..];
         }
-        masked
+        // Whether the machine is up already when the answer is written is a matter of luck.
+        masked.replace("\"run_state\":\"starting\"", "\"run_state\":\"running\"")
     }
 
     fn all(outputs: &[String]) -> Vec<String> {

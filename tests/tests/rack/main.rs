@@ -5,6 +5,7 @@
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on panics")]
 
+mod allocation;
 mod api_versions;
 mod at_scale;
 mod checker;
@@ -20,6 +21,7 @@ mod instance_update;
 mod instances;
 mod ip_pools;
 mod logins;
+mod malformed;
 mod metrics;
 mod networking;
 mod networks;

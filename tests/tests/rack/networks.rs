@@ -409,3 +409,32 @@ async fn interfaces_of_one_address() {
         with(nic_body("eth2", "two"), json!({"ip": "10.2.0.7", "transit_ips": ["fd09::/64"]}));
     old.post(&path, six).await.refused(400, "Cannot specify IPv6 transit IPs with an IPv4 address");
 }
+
+/// Whether an address fits is a matter of the primary interface, whatever others there are.
+#[tokio::test]
+async fn the_primary_interface_decides_which_addresses_fit() {
+    let (rack, _) = furnish().await;
+    let nic = |name: &str, subnet: &str, kind: &str| {
+        let stack = json!({"ip": {"type": "auto"}});
+        let value =
+            if kind == "dual_stack" { json!({"v4": stack, "v6": stack}) } else { stack.clone() };
+        with(nic_body(name, subnet), json!({"ip_config": {"type": kind, "value": value}}))
+    };
+    let make = async |name: &str, nics: [Value; 2], ip_version: &str| {
+        let external = json!({"type": "ephemeral", "pool_selector": {"type": "auto", "ip_version": ip_version}});
+        let changes = json!({
+            "start": false,
+            "network_interfaces": {"type": "create", "params": nics},
+            "external_ips": [external],
+        });
+        let body = with(nexus_tests::make::instance_body(name), changes);
+        rack.post("/v1/instances?project=demo", body).await
+    };
+    let mixed = [nic("a", "one", "v4"), nic("b", "two", "v6")];
+    make("mixed", mixed.clone(), "v6").await.refused_about(400, "primary network interface");
+    make("mixed", mixed, "v4").await.expect(201);
+    let both = [nic("a", "one", "dual_stack"), nic("b", "two", "dual_stack")];
+    let both = make("both", both, "v4").await.expect(201);
+    rack.start_instance(&both).await;
+    rack.settled().await;
+}

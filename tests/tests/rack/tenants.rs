@@ -452,3 +452,21 @@ async fn tenants_do_not_see_what_others_use() {
         }
     }
 }
+
+/// Who links a pool to a silo finds the link, though the silo is one that lists leave out.
+#[tokio::test]
+async fn the_link_of_a_hidden_silo_is_shown() {
+    let rack = TestRack::start().await;
+    rack.pool("shared", "10.7.0.0", "10.7.0.9").await;
+    let hidden = with(silo_body("hidden"), json!({"discoverable": false}));
+    let hidden = rack.post(SILOS, hidden).await.expect(201);
+    let links = "/v1/system/ip-pools/shared/silos";
+    rack.post(links, json!({"silo": "hidden", "is_default": false})).await.expect(201);
+    let find =
+        async || rack.all(links).await.into_iter().find(|link| link["silo_id"] == hidden["id"]);
+    assert_eq!(find().await.expect("the link")["is_default"], false);
+    rack.put(&format!("{links}/hidden"), json!({"is_default": true})).await.expect(200);
+    assert_eq!(find().await.expect("the link")["is_default"], true);
+    rack.delete(&format!("{links}/hidden")).await.expect(204);
+    assert_eq!(find().await, None);
+}
