@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 /// The whole configuration of a Nexus.
@@ -92,6 +92,18 @@ pub struct ExternalConfig {
     pub bind_address: SocketAddr,
     /// The API version of requests that name none; the newest if absent.
     pub default_api_version: Option<semver::Version>,
+    /// The certificate; without one the API speaks plain HTTP.
+    pub tls: Option<TlsConfig>,
+}
+
+/// The files of a certificate, in the PEM format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// The server's certificate, then those that lead from it towards its root.
+    pub cert_file: PathBuf,
+    /// The private key of the first.
+    pub key_file: PathBuf,
 }
 
 /// How people log in.
@@ -269,6 +281,8 @@ mod test {
                 _ => panic!("how does {key} look? Add it here"),
             });
         }
+        exist.remove("external.tls");
+        exist.extend(keys::<TlsConfig>("external.tls."));
         exist.remove("dataplane.switches");
         exist.extend(keys::<SwitchConfig>("dataplane.switches."));
         let text = include_str!("../../docs/operations.md");

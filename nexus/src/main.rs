@@ -126,6 +126,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let log = logger(&config.log)?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     let metrics = Arc::new(Metrics::new());
     let nexus = tokio::select! {
         nexus = Nexus::start(config.clone(), metrics, log.clone()) => nexus?,
@@ -133,10 +134,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         _ = interrupt.recv() => return Ok(()),
     };
     let servers = Servers::start(&config, nexus, &log)?;
-    info!(log, "nexus is ready"; "external" => %config.external.bind_address);
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    info!(log, "nexus is ready"; "external" => %servers.external_address());
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = hangup.recv() => servers.reload_certificate(),
+        }
     }
     info!(log, "nexus stops");
     // Requests that take longer are resumed, as sagas, at the next start.

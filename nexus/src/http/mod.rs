@@ -2,6 +2,7 @@
 
 mod authn;
 mod external;
+mod front;
 mod internal;
 pub(crate) mod measure;
 mod metrics;
@@ -16,25 +17,43 @@ use dropshot::{
     ApiDescription, ApiDescriptionBuildErrors, ConfigDropshot, HandlerTaskMode, HttpServer,
     ServerBuilder, VersionPolicy,
 };
-use slog::{Logger, o};
-use std::net::SocketAddr;
+use front::{Certificate, Front, Pass};
+use slog::{Logger, error, info, o, warn};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 /// The three servers of a Nexus.
 pub struct Servers {
-    external: HttpServer<Arc<Nexus>>,
-    internal: HttpServer<Arc<Nexus>>,
-    operator: HttpServer<Arc<Nexus>>,
+    external: Server,
+    internal: Server,
+    operator: Server,
+    certificate: Option<Certificate>,
+    log: Logger,
+}
+
+/// What clients connect to, and what answers them.
+struct Server {
+    front: Front,
+    dropshot: HttpServer<Arc<Nexus>>,
+}
+
+impl Server {
+    async fn close(self) -> Result<(), String> {
+        let front = self.front.close().await;
+        self.dropshot.close().await.and(front)
+    }
 }
 
 type MakeApi = fn() -> Result<ApiDescription<Arc<Nexus>>, ApiDescriptionBuildErrors>;
 
-fn dropshot_config(bind_address: SocketAddr, body_max: usize) -> ConfigDropshot {
+fn dropshot_config(body_max: usize) -> ConfigDropshot {
     ConfigDropshot {
-        bind_address,
+        bind_address: (Ipv4Addr::LOCALHOST, 0).into(),
         default_request_body_max_bytes: body_max,
         // A client that hangs up leaves its request to be finished.
         default_handler_task_mode: HandlerTaskMode::Detached,
+        // The address of the connection is the front's.
+        log_headers: vec![front::FORWARDED_FOR.to_string()],
         ..Default::default()
     }
 }
@@ -45,14 +64,24 @@ impl Servers {
         let body_max = nexus_api::api::REQUEST_BODY_MAX;
         let default_version = config.external.default_api_version.clone();
         let default_version = default_version.unwrap_or_else(nexus_api::version::latest_version);
-        let start = |name: &'static str, api: MakeApi, bind: SocketAddr, policy| {
+        let certificate = config.external.tls.as_ref().map(Certificate::read).transpose()?;
+        if certificate.as_ref().is_some_and(Certificate::key_is_public) {
+            warn!(log, "everyone on this machine may read the private key of the external API");
+        }
+        let start = |name: &'static str, api: MakeApi, bind: SocketAddr, policy, certificate| {
             let describe = || api().map_err(|error| anyhow::anyhow!("{error}"));
+            let log = log.new(o!("server" => name));
+            let pass = Pass::new();
             let policy = measure::counted(nexus.metrics.clone(), name, policy, describe()?);
-            ServerBuilder::new(describe()?, nexus.clone(), log.new(o!("server" => name)))
-                .config(dropshot_config(bind, body_max))
-                .version_policy(policy)
-                .start()
-                .map_err(|error| anyhow::anyhow!("{name} API on {bind}: {error:#}"))
+            let server = || -> anyhow::Result<Server> {
+                let dropshot = ServerBuilder::new(describe()?, nexus.clone(), log.clone())
+                    .config(dropshot_config(body_max))
+                    .version_policy(front::only_with(pass.clone(), policy))
+                    .start()?;
+                let to = dropshot.local_addr();
+                Ok(Server { front: Front::start(bind, to, &pass, certificate, log)?, dropshot })
+            };
+            server().map_err(|error| anyhow::anyhow!("{name} API on {bind}: {error:#}"))
         };
         Ok(Servers {
             internal: start(
@@ -60,12 +89,14 @@ impl Servers {
                 internal::api,
                 config.internal.bind_address,
                 metrics::aside(nexus_internal_api::internal::version_policy()),
+                None,
             )?,
             operator: start(
                 "operator",
                 operator::api,
                 config.operator.bind_address,
                 VersionPolicy::Unversioned,
+                None,
             )?,
             external: start(
                 "external",
@@ -75,8 +106,29 @@ impl Servers {
                     nexus_api::version::version_policy(default_version),
                     external::api().map_err(|error| anyhow::anyhow!("{error}"))?,
                 ),
+                certificate.as_ref(),
             )?,
+            certificate,
+            log: log.clone(),
         })
+    }
+
+    /// Where the external API listens.
+    pub fn external_address(&self) -> SocketAddr {
+        self.external.front.local_addr()
+    }
+
+    /// Reads the files of the certificate again. Files that are no good are logged, and the old
+    /// certificate stays.
+    pub fn reload_certificate(&self) {
+        let Some(certificate) = &self.certificate else {
+            return info!(self.log, "there is no certificate to read again");
+        };
+        match certificate.reload() {
+            Ok(()) => info!(self.log, "new connections get the certificate that was read now"),
+            Err(error) => error!(self.log, "the old certificate stays: the new one is no good";
+                "error" => format!("{error:#}")),
+        }
     }
 
     /// Stops taking connections, and waits for the requests that are being handled.

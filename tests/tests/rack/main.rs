@@ -33,5 +33,6 @@ mod sdk;
 mod sleds;
 mod ssh_keys;
 mod tenants;
+mod transport;
 mod walk;
 mod who_may_compute;
