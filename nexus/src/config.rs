@@ -1,5 +1,8 @@
 //! The configuration file (TOML).
 
+mod exposure;
+
+use anyhow::Context;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -16,7 +19,9 @@ pub struct Config {
     pub log: LogConfig,
     pub database: DatabaseConfig,
     pub external: ExternalConfig,
+    #[serde(default = "exposure::internal")]
     pub internal: ListenConfig,
+    #[serde(default = "exposure::operator")]
     pub operator: ListenConfig,
     #[serde(default)]
     pub console: ConsoleConfig,
@@ -94,6 +99,9 @@ pub struct ExternalConfig {
     pub default_api_version: Option<semver::Version>,
     /// The certificate; without one the API speaks plain HTTP.
     pub tls: Option<TlsConfig>,
+    /// Whether it may listen without TLS where other machines can connect.
+    #[serde(default)]
+    pub insecure: bool,
 }
 
 /// The files of a certificate, in the PEM format.
@@ -134,6 +142,9 @@ impl Default for ConsoleConfig {
 #[serde(deny_unknown_fields)]
 pub struct ListenConfig {
     pub bind_address: SocketAddr,
+    /// Whether it may listen where other machines can connect, though it asks nobody who they are.
+    #[serde(default)]
+    pub insecure: bool,
 }
 
 /// How switches get their NAT entries.
@@ -218,8 +229,10 @@ impl Config {
     pub fn from_file(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| anyhow::anyhow!("reading {}: {error}", path.display()))?;
-        toml::from_str(&text)
-            .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.message()))
+        let config: Config = toml::from_str(&text)
+            .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.message()))?;
+        config.check_exposure().with_context(|| path.display().to_string())?;
+        Ok(config)
     }
 }
 

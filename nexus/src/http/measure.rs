@@ -65,7 +65,7 @@ struct Door {
 }
 
 /// The version of requests to an API that has none.
-const UNVERSIONED: Version = Version::new(0, 0, 0);
+pub(super) const UNVERSIONED: Version = Version::new(0, 0, 0);
 
 /// The policy, with a count of all requests. `description` is the API's.
 pub(super) fn counted(

@@ -6,6 +6,7 @@
 //! nobody without it.
 
 use super::exchange::Answer;
+use crate::http::measure::UNVERSIONED;
 use dropshot::{Body, DynamicVersionPolicy, HttpError, VersionPolicy};
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE,
@@ -34,9 +35,6 @@ const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection")
 
 /// How long a connection to dropshot is kept that is not used. dropshot keeps it for longer.
 const IDLE: Duration = Duration::from_secs(10);
-
-/// The version of requests to an API that has none.
-const UNVERSIONED: Version = Version::new(0, 0, 0);
 
 /// What lets a request in.
 #[derive(Clone)]
