@@ -1,11 +1,15 @@
 //! The configuration file (TOML).
 
 mod exposure;
+mod limits;
+
+pub use limits::{HEADER_BYTES_MAX, LimitsConfig};
 
 use anyhow::Context;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{Ipv6Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
@@ -23,6 +27,8 @@ pub struct Config {
     pub internal: ListenConfig,
     #[serde(default = "exposure::operator")]
     pub operator: ListenConfig,
+    #[serde(default)]
+    pub limits: LimitsConfig,
     #[serde(default)]
     pub console: ConsoleConfig,
     #[serde(default)]
@@ -224,6 +230,11 @@ impl Default for SagaConfig {
     }
 }
 
+/// Whether everyone on this machine may read a file.
+pub fn is_public(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|meta| meta.permissions().mode() & 0o004 != 0)
+}
+
 impl Config {
     /// Reads and checks the file.
     pub fn from_file(path: &Path) -> anyhow::Result<Self> {
@@ -231,7 +242,8 @@ impl Config {
             .map_err(|error| anyhow::anyhow!("reading {}: {error}", path.display()))?;
         let config: Config = toml::from_str(&text)
             .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.message()))?;
-        config.check_exposure().with_context(|| path.display().to_string())?;
+        let checked = config.check_exposure().and_then(|()| config.limits.check());
+        checked.with_context(|| path.display().to_string())?;
         Ok(config)
     }
 }
@@ -288,6 +300,7 @@ mod test {
                 "database" => keys::<DatabaseConfig>("database."),
                 "external" => keys::<ExternalConfig>("external."),
                 "internal" | "operator" => keys::<ListenConfig>(&format!("{key}.")),
+                "limits" => keys::<LimitsConfig>("limits."),
                 "dataplane" => keys::<DataplaneConfig>("dataplane."),
                 "sagas" => keys::<SagaConfig>("sagas."),
                 "console" => keys::<ConsoleConfig>("console."),

@@ -6,6 +6,7 @@ mod front;
 mod internal;
 pub(crate) mod measure;
 mod metrics;
+mod operation;
 mod operator;
 mod pages;
 mod unserved;
@@ -17,7 +18,7 @@ use dropshot::{
     ApiDescription, ApiDescriptionBuildErrors, ConfigDropshot, HandlerTaskMode, HttpServer,
     ServerBuilder, VersionPolicy,
 };
-use front::{Certificate, Front, Pass};
+use front::{BodyLimits, Certificate, Front, Pass};
 use slog::{Logger, error, info, o, warn};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -44,7 +45,15 @@ impl Server {
     }
 }
 
-type MakeApi = fn() -> Result<ApiDescription<Arc<Nexus>>, ApiDescriptionBuildErrors>;
+/// What makes one server differ from another.
+struct Api<'a> {
+    name: &'static str,
+    make: fn() -> Result<ApiDescription<Arc<Nexus>>, ApiDescriptionBuildErrors>,
+    bind: SocketAddr,
+    policy: VersionPolicy,
+    body_max: usize,
+    certificate: Option<&'a Certificate>,
+}
 
 fn dropshot_config(body_max: usize) -> ConfigDropshot {
     ConfigDropshot {
@@ -61,15 +70,15 @@ fn dropshot_config(body_max: usize) -> ConfigDropshot {
 impl Servers {
     /// Starts all three.
     pub fn start(config: &Config, nexus: Arc<Nexus>, log: &Logger) -> anyhow::Result<Self> {
-        let body_max = nexus_api::api::REQUEST_BODY_MAX;
         let default_version = config.external.default_api_version.clone();
         let default_version = default_version.unwrap_or_else(nexus_api::version::latest_version);
         let certificate = config.external.tls.as_ref().map(Certificate::read).transpose()?;
         if certificate.as_ref().is_some_and(Certificate::key_is_public) {
             warn!(log, "everyone on this machine may read the private key of the external API");
         }
-        let start = |name: &'static str, api: MakeApi, bind: SocketAddr, policy, certificate| {
-            let describe = || api().map_err(|error| anyhow::anyhow!("{error}"));
+        let start = |api: Api| {
+            let Api { name, make, bind, policy, body_max, certificate } = api;
+            let describe = || make().map_err(|error| anyhow::anyhow!("{error}"));
             let log = log.new(o!("server" => name));
             let pass = Pass::new();
             let policy = measure::counted(nexus.metrics.clone(), name, policy, describe()?);
@@ -78,36 +87,48 @@ impl Servers {
                     .config(dropshot_config(body_max))
                     .version_policy(front::only_with(pass.clone(), policy))
                     .start()?;
-                let to = dropshot.local_addr();
-                Ok(Server { front: Front::start(bind, to, &pass, certificate, log)?, dropshot })
+                let settings = front::Settings {
+                    api: name,
+                    bind,
+                    certificate,
+                    limits: config.limits,
+                    body_limits: BodyLimits::of(describe()?, body_max),
+                    metrics: nexus.metrics.clone(),
+                    log,
+                };
+                let front = Front::start(settings, dropshot.local_addr(), &pass)?;
+                Ok(Server { front, dropshot })
             };
             server().map_err(|error| anyhow::anyhow!("{name} API on {bind}: {error:#}"))
         };
         Ok(Servers {
-            internal: start(
-                "internal",
-                internal::api,
-                config.internal.bind_address,
-                metrics::aside(nexus_internal_api::internal::version_policy()),
-                None,
-            )?,
-            operator: start(
-                "operator",
-                operator::api,
-                config.operator.bind_address,
-                VersionPolicy::Unversioned,
-                None,
-            )?,
-            external: start(
-                "external",
-                external::api,
-                config.external.bind_address,
-                unserved::with_unserved(
+            internal: start(Api {
+                name: "internal",
+                make: internal::api,
+                bind: config.internal.bind_address,
+                policy: metrics::aside(nexus_internal_api::internal::version_policy()),
+                body_max: nexus_internal_api::internal::REQUEST_BODY_MAX,
+                certificate: None,
+            })?,
+            operator: start(Api {
+                name: "operator",
+                make: operator::api,
+                bind: config.operator.bind_address,
+                policy: VersionPolicy::Unversioned,
+                body_max: nexus_internal_api::internal::REQUEST_BODY_MAX,
+                certificate: None,
+            })?,
+            external: start(Api {
+                name: "external",
+                make: external::api,
+                bind: config.external.bind_address,
+                policy: unserved::with_unserved(
                     nexus_api::version::version_policy(default_version),
                     external::api().map_err(|error| anyhow::anyhow!("{error}"))?,
                 ),
-                certificate.as_ref(),
-            )?,
+                body_max: nexus_api::api::REQUEST_BODY_MAX,
+                certificate: certificate.as_ref(),
+            })?,
             certificate,
             log: log.clone(),
         })

@@ -4,7 +4,7 @@
 //! while the server runs; connections that are there know nothing of it. Files that cannot be used
 //! change nothing.
 
-use crate::config::TlsConfig;
+use crate::config::{TlsConfig, is_public};
 use anyhow::{Context, bail};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
@@ -12,7 +12,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio_rustls::TlsAcceptor;
@@ -60,8 +59,7 @@ impl Certificate {
 
     /// Whether everyone on this machine may read the private key.
     pub fn key_is_public(&self) -> bool {
-        let meta = std::fs::metadata(&self.files.key_file);
-        meta.is_ok_and(|meta| meta.permissions().mode() & 0o004 != 0)
+        is_public(&self.files.key_file)
     }
 }
 

@@ -1,6 +1,7 @@
 //! HTTP/1.1 by hand, for clients that do not behave.
 
 use nexus_tests::client::NEWEST;
+use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -19,6 +20,8 @@ pub struct Answer {
     pub status: u16,
     /// The lines of the head after the first, in lower case.
     pub head: Vec<String>,
+    /// The body: null if it is none of JSON.
+    pub body: Value,
 }
 
 impl Wire<TcpStream> {
@@ -67,6 +70,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         self.answer().await.is_none()
     }
 
+    /// Whether the server has hung up by now.
+    pub async fn gone(&mut self) -> bool {
+        let read = self.0.get_mut().read_u8();
+        timeout(Duration::from_millis(100), read).await.is_ok()
+    }
+
     async fn read(&mut self) -> Option<Answer> {
         let mut head = Vec::new();
         loop {
@@ -85,6 +94,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         let length = length.map_or(0, |length| length.parse().expect("a number"));
         let mut body = vec![0; length];
         self.0.read_exact(&mut body).await.ok()?;
-        Some(Answer { status: status.expect("a status"), head })
+        let body = serde_json::from_slice(&body).unwrap_or_default();
+        Some(Answer { status: status.expect("a status"), head, body })
     }
 }
