@@ -30,6 +30,7 @@ mod refusals;
 mod run_all;
 mod sagas;
 mod sdk;
+mod secrets;
 mod sleds;
 mod ssh_keys;
 mod tenants;
