@@ -8,6 +8,7 @@
 mod cargo;
 mod clients;
 mod install;
+mod licenses;
 mod sql_rules;
 mod steps;
 mod test;
@@ -53,7 +54,7 @@ enum Chore {
         #[arg(value_name = "N")]
         minors: Vec<u8>,
     },
-    /// Check formatting, and lints with warnings as errors
+    /// Check formatting, lints with warnings as errors, and the licences of dependencies
     Lint,
     /// Write the OpenAPI documents in `openapi/`, or check that they are up to date
     Openapi {
@@ -96,6 +97,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Lint => {
             let mut steps = steps::Steps::default();
             steps.step("fmt", cargo::fmt_check);
+            steps.step("licences", licenses::check);
             steps.step("clippy", cargo::clippy);
             steps.finish()
         }
