@@ -138,6 +138,12 @@ pub enum Error {
     /// 409, where the API's documents say so.
     #[error("{message}")]
     Conflict { message: String },
+    /// 408: the client took too long over its request.
+    #[error("{message}")]
+    TooSlow { message: String },
+    /// 431: the path and the headers of a request.
+    #[error("{message}")]
+    HeadTooLarge { message: String },
     /// 410: the endpoint is no more.
     #[error("{message}")]
     Gone { message: String },
@@ -204,6 +210,16 @@ impl Error {
         Error::Conflict { message: message.into() }
     }
 
+    /// 408.
+    pub fn too_slow(message: impl Into<String>) -> Self {
+        Error::TooSlow { message: message.into() }
+    }
+
+    /// 431.
+    pub fn head_too_large(message: impl Into<String>) -> Self {
+        Error::HeadTooLarge { message: message.into() }
+    }
+
     /// 503: `busy` says what is in progress.
     pub fn busy(busy: impl fmt::Display) -> Self {
         Error::Busy { message: format!("{busy}; it is safe to retry") }
@@ -238,6 +254,8 @@ impl Error {
             }
             Error::InvalidRequest { message }
             | Error::Conflict { message }
+            | Error::TooSlow { message }
+            | Error::HeadTooLarge { message }
             | Error::Gone { message }
             | Error::Busy { message } => message.clone(),
             Error::Unavailable { .. } => "Service Unavailable; it is safe to retry".to_string(),
@@ -267,6 +285,8 @@ impl Error {
             Error::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
             Error::Forbidden => StatusCode::FORBIDDEN,
             Error::Conflict { .. } => StatusCode::CONFLICT,
+            Error::TooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
+            Error::HeadTooLarge { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Error::Gone { .. } => StatusCode::GONE,
             Error::TooManyAttempts { .. } => StatusCode::TOO_MANY_REQUESTS,
             Error::NotImplemented => StatusCode::NOT_IMPLEMENTED,
@@ -288,6 +308,8 @@ impl Error {
             Error::Unauthenticated { .. } => "Unauthorized",
             Error::Forbidden => "Forbidden",
             Error::Conflict { .. } => "Conflict",
+            Error::TooSlow { .. } => "RequestTimeout",
+            Error::HeadTooLarge { .. } => "HeadersTooLarge",
             Error::Gone { .. } => "Gone",
             Error::TooManyAttempts { .. } => "TooManyRequests",
             Error::NotImplemented => "NotImplemented",

@@ -1,9 +1,16 @@
 //! The configuration file (TOML).
 
+mod exposure;
+mod limits;
+
+pub use limits::{HEADER_BYTES_MAX, LimitsConfig};
+
+use anyhow::Context;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 /// The whole configuration of a Nexus.
@@ -16,8 +23,12 @@ pub struct Config {
     pub log: LogConfig,
     pub database: DatabaseConfig,
     pub external: ExternalConfig,
+    #[serde(default = "exposure::internal")]
     pub internal: ListenConfig,
+    #[serde(default = "exposure::operator")]
     pub operator: ListenConfig,
+    #[serde(default)]
+    pub limits: LimitsConfig,
     #[serde(default)]
     pub console: ConsoleConfig,
     #[serde(default)]
@@ -92,6 +103,21 @@ pub struct ExternalConfig {
     pub bind_address: SocketAddr,
     /// The API version of requests that name none; the newest if absent.
     pub default_api_version: Option<semver::Version>,
+    /// The certificate; without one the API speaks plain HTTP.
+    pub tls: Option<TlsConfig>,
+    /// Whether it may listen without TLS where other machines can connect.
+    #[serde(default)]
+    pub insecure: bool,
+}
+
+/// The files of a certificate, in the PEM format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// The server's certificate, then those that lead from it towards its root.
+    pub cert_file: PathBuf,
+    /// The private key of the first.
+    pub key_file: PathBuf,
 }
 
 /// How people log in.
@@ -122,6 +148,9 @@ impl Default for ConsoleConfig {
 #[serde(deny_unknown_fields)]
 pub struct ListenConfig {
     pub bind_address: SocketAddr,
+    /// Whether it may listen where other machines can connect, though it asks nobody who they are.
+    #[serde(default)]
+    pub insecure: bool,
 }
 
 /// How switches get their NAT entries.
@@ -201,13 +230,21 @@ impl Default for SagaConfig {
     }
 }
 
+/// Whether everyone on this machine may read a file.
+pub fn is_public(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|meta| meta.permissions().mode() & 0o004 != 0)
+}
+
 impl Config {
     /// Reads and checks the file.
     pub fn from_file(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| anyhow::anyhow!("reading {}: {error}", path.display()))?;
-        toml::from_str(&text)
-            .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.message()))
+        let config: Config = toml::from_str(&text)
+            .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.message()))?;
+        let checked = config.check_exposure().and_then(|()| config.limits.check());
+        checked.with_context(|| path.display().to_string())?;
+        Ok(config)
     }
 }
 
@@ -263,12 +300,15 @@ mod test {
                 "database" => keys::<DatabaseConfig>("database."),
                 "external" => keys::<ExternalConfig>("external."),
                 "internal" | "operator" => keys::<ListenConfig>(&format!("{key}.")),
+                "limits" => keys::<LimitsConfig>("limits."),
                 "dataplane" => keys::<DataplaneConfig>("dataplane."),
                 "sagas" => keys::<SagaConfig>("sagas."),
                 "console" => keys::<ConsoleConfig>("console."),
                 _ => panic!("how does {key} look? Add it here"),
             });
         }
+        exist.remove("external.tls");
+        exist.extend(keys::<TlsConfig>("external.tls."));
         exist.remove("dataplane.switches");
         exist.extend(keys::<SwitchConfig>("dataplane.switches."));
         let text = include_str!("../../docs/operations.md");

@@ -1,14 +1,16 @@
 //! The Nexus program: the server, and the chores of its database.
 
+mod open_files;
+
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use nexus::app::{Nexus, hash_password, hash_token};
-use nexus::config::{Config, DatabaseConfig, LogConfig};
+use nexus::config::{Config, DatabaseConfig, LogConfig, is_public};
 use nexus::db::auth::Bootstrap;
 use nexus::db::{Datastore, migrate};
 use nexus::http::Servers;
 use nexus::metrics::Metrics;
-use slog::{Drain, Logger, info, o};
+use slog::{Drain, Logger, info, o, warn};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -99,7 +101,7 @@ async fn run(args: Args) -> anyhow::Result<()> {
             let config = DatabaseConfig::with_url(url);
             Ok(Datastore::connect(&config, Arc::default(), log).await?.bootstrap(first).await?)
         }
-        (None, Some(config)) => serve(Config::from_file(&config)?).await,
+        (None, Some(file)) => serve(Config::from_file(&file)?, &file).await,
         (None, None) => anyhow::bail!("nothing to do: see `nexus --help`"),
     }
 }
@@ -122,10 +124,15 @@ fn logger(config: &LogConfig) -> anyhow::Result<Logger> {
     Ok(Logger::root(slog::LevelFilter::new(drain, level).fuse(), o!()))
 }
 
-async fn serve(config: Config) -> anyhow::Result<()> {
+async fn serve(config: Config, file: &Path) -> anyhow::Result<()> {
     let log = logger(&config.log)?;
+    if is_public(file) {
+        warn!(log, "everyone on this machine may read the configuration and the password in it");
+    }
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    open_files::allow_all(&config.limits, config.database.max_connections, &log);
     let metrics = Arc::new(Metrics::new());
     let nexus = tokio::select! {
         nexus = Nexus::start(config.clone(), metrics, log.clone()) => nexus?,
@@ -133,10 +140,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         _ = interrupt.recv() => return Ok(()),
     };
     let servers = Servers::start(&config, nexus, &log)?;
-    info!(log, "nexus is ready"; "external" => %config.external.bind_address);
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    info!(log, "nexus is ready"; "external" => %servers.external_address());
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = hangup.recv() => servers.reload_certificate(),
+        }
     }
     info!(log, "nexus stops");
     // Requests that take longer are resumed, as sagas, at the next start.

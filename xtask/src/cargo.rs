@@ -4,6 +4,7 @@
 //! built together, and a build of fewer would compile half of them anew.
 
 use anyhow::{Context, Result, ensure};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,6 +51,24 @@ pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot run {name}"))?;
     ensure!(status.success(), "`{shown}` failed ({status})");
     Ok(())
+}
+
+/// The packages of other people that the workspace is built from here, each with its version and
+/// the licences that it names.
+pub fn licenses() -> Result<BTreeSet<(String, String)>> {
+    let mut command = cargo();
+    command.args(["tree", "--workspace", "--locked", "--edges", "normal,build,dev"]);
+    command.args(["--prefix", "none", "--format", "{p}\t{l}"]);
+    let output = command.current_dir(root()?).output().context("cannot run cargo tree")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`cargo tree` failed: {}", said.trim());
+    let text = String::from_utf8(output.stdout).context("what cargo tree prints is not UTF-8")?;
+    // What was printed before with all that it brings along is marked.
+    let lines = text.lines().map(|line| line.trim_end_matches("(*)").trim_end_matches(' '));
+    let packages = lines.filter_map(|line| line.split_once('\t'));
+    // A package of this workspace has its path behind its version.
+    let of_others = packages.filter(|(package, _)| !package.contains("(/"));
+    Ok(of_others.map(|(package, license)| (package.to_string(), license.to_string())).collect())
 }
 
 /// A program that the build has made: it lies beside this one.

@@ -9,6 +9,7 @@ mod cargo;
 mod clients;
 mod fuzz;
 mod install;
+mod licenses;
 mod rack;
 mod sql_rules;
 mod steps;
@@ -62,7 +63,7 @@ enum Chore {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Check formatting, and lints with warnings as errors
+    /// Check formatting, lints with warnings as errors, and the licences of dependencies
     Lint,
     /// Write the OpenAPI documents in `openapi/`, or check that they are up to date
     Openapi {
@@ -110,6 +111,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Lint => {
             let mut steps = steps::Steps::default();
             steps.step("fmt", cargo::fmt_check);
+            steps.step("licences", licenses::check);
             steps.step("clippy", cargo::clippy);
             steps.finish()
         }

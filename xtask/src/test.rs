@@ -1,7 +1,7 @@
 //! Everything that CI checks, in the order in which a failure is cheapest to find.
 
 use crate::steps::Steps;
-use crate::{OpenapiAction, cargo, clients, install, openapi, sql_rules};
+use crate::{OpenapiAction, cargo, clients, install, licenses, openapi, sql_rules};
 use anyhow::{Context, Result};
 
 /// Installs what is missing, then runs every check.
@@ -9,6 +9,7 @@ pub fn run(args: &[String]) -> Result<()> {
     install::postgres()?;
     let mut steps = Steps::default();
     steps.step("fmt", cargo::fmt_check);
+    steps.step("licences", licenses::check);
     steps.step("clippy", cargo::clippy);
     steps.step("build", cargo::build);
     steps.step("openapi", || openapi(OpenapiAction::Check));

@@ -16,8 +16,12 @@ use dropshot::{
 use http::Response;
 
 /// The most bytes of a request's body that are read. A server sets it as
-/// `default_request_body_max_bytes`; it is the same for every operation.
-pub const REQUEST_BODY_MAX: usize = 1 << 20;
+/// `default_request_body_max_bytes`.
+pub const REQUEST_BODY_MAX: usize = 128 << 10;
+
+/// The most bytes of a request's body that writes to a disk: 512 KiB in base64, and what is around
+/// it.
+pub const BULK_WRITE_BODY_MAX: usize = 1 << 20;
 
 /// The operations that users have.
 #[dropshot::api_description {
@@ -1373,7 +1377,12 @@ pub trait NexusExternalApi {
     /// Write to a disk
     ///
     /// Disks are records, with no storage behind them: the data is checked, and not kept.
-    #[endpoint { method = POST, path = "/v1/disks/{disk}/bulk-write", tags = ["disks"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/disks/{disk}/bulk-write",
+        tags = ["disks"],
+        request_body_max_bytes = BULK_WRITE_BODY_MAX,
+    }]
     async fn disk_bulk_write_import(
         rqctx: RequestContext<Self::Context>,
         path: Path<DiskPath>,

@@ -7,7 +7,7 @@ use dropshot::{
     ApiDescription, Body, DynamicVersionPolicy, HttpError, HttpResponse, RequestContext,
     VersionPolicy,
 };
-use http::Request;
+use http::{Request, StatusCode};
 use semver::Version;
 use slog::Logger;
 use std::sync::Arc;
@@ -15,6 +15,12 @@ use std::time::Instant;
 
 /// The operation of requests for which there is none.
 const NO_OPERATION: &str = "none";
+
+/// Counts a request that is refused before anyone looks for its operation.
+pub(super) fn refused(metrics: &Metrics, api: &'static str, status: StatusCode) {
+    metrics.http.received.at([api, NO_OPERATION]).inc();
+    metrics.http.requests.at([api, NO_OPERATION, status.as_str()]).inc();
+}
 
 /// An operation that is going on.
 pub(super) struct Measured {
@@ -65,7 +71,7 @@ struct Door {
 }
 
 /// The version of requests to an API that has none.
-const UNVERSIONED: Version = Version::new(0, 0, 0);
+pub(super) const UNVERSIONED: Version = Version::new(0, 0, 0);
 
 /// The policy, with a count of all requests. `description` is the API's.
 pub(super) fn counted(
@@ -103,16 +109,15 @@ impl DynamicVersionPolicy for Door {
             Ok(version) => (self.lookup)(request, version).map_err(|error| error.status_code),
             Err(error) => Err(error.status_code),
         };
-        let http = &self.metrics.http;
         match operation {
-            Ok(operation) => http.received.at([self.api, &operation]).inc(),
+            Ok(operation) => {
+                self.metrics.http.received.at([self.api, &operation]).inc();
+            }
             // dropshot answers with the same status in a moment.
             Err(status) => {
-                let status = status.as_status();
-                http.received.at([self.api, NO_OPERATION]).inc();
-                http.requests.at([self.api, NO_OPERATION, status.as_str()]).inc()
+                refused(&self.metrics, self.api, status.as_status());
             }
-        };
+        }
         version
     }
 }

@@ -82,7 +82,8 @@ pub(super) fn device_codes(
 
 /// Whether browsers reach this server by HTTPS.
 fn is_https(rqctx: &RequestContext<Arc<Nexus>>) -> bool {
-    rqctx.server.using_tls() || rqctx.context().config.console.behind_tls
+    let config = &rqctx.context().config;
+    config.external.tls.is_some() || config.console.behind_tls
 }
 
 /// Success, and a session's token for the browser to keep for so many seconds; 0 to forget it.

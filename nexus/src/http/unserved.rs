@@ -4,6 +4,7 @@
 //! The router knows only what is served, so this looks at requests before it does: where it
 //! chooses the version of a request.
 
+use super::operation::Operation;
 use crate::app::Nexus;
 use dropshot::{ApiDescription, Body, DynamicVersionPolicy, HttpError, VersionPolicy};
 use http::Request;
@@ -15,35 +16,6 @@ use std::sync::Arc;
 
 /// The operations of all published versions, a method and a path on each line.
 const PUBLISHED: &str = include_str!("published.txt");
-
-/// A method and the segments of a path; none for a segment that is a variable.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Operation {
-    method: String,
-    path: Vec<Option<String>>,
-}
-
-impl Operation {
-    fn new(method: &str, path: &str) -> Self {
-        let fixed = |segment: &str| (!segment.starts_with('{')).then(|| segment.to_string());
-        Operation { method: method.to_string(), path: segments(path).map(fixed).collect() }
-    }
-
-    fn is(&self, method: &str, path: &str) -> bool {
-        let mut asked = segments(path);
-        self.method == method
-            && self.path.iter().all(|fixed| match (fixed, asked.next()) {
-                (_, None) => false,
-                (None, Some(_)) => true,
-                (Some(fixed), Some(segment)) => fixed == segment,
-            })
-            && asked.next().is_none()
-    }
-}
-
-fn segments(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter(|segment| !segment.is_empty())
-}
 
 /// Tells what is published from what is served.
 #[derive(Debug)]

@@ -81,6 +81,10 @@ pub struct HttpMetrics {
     pub duration: Series<Histogram, 2>,
     /// By API.
     pub in_flight: Series<Gauge, 1>,
+    /// By API.
+    pub connections: Series<Gauge, 1>,
+    /// By API and reason: connections that the server ended before their clients did.
+    pub connections_ended: Series<Counter, 2>,
 }
 
 impl HttpMetrics {
@@ -113,6 +117,20 @@ impl HttpMetrics {
                 "Operations that are going on",
                 ["api"],
                 Gauge::default,
+            ),
+            connections: Series::register(
+                registry,
+                "http_connections",
+                "Connections of clients",
+                ["api"],
+                Gauge::default,
+            ),
+            connections_ended: Series::register(
+                registry,
+                "http_connections_ended",
+                "Connections that were ended because of a limit: quiet, crowded, or refused",
+                ["api", "reason"],
+                Counter::default,
             ),
         }
     }

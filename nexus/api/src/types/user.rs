@@ -77,13 +77,34 @@ pub struct UserCreate {
 }
 
 /// How a user logs in.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "mode", content = "value")]
 pub enum UserPassword {
     /// With this password.
     Password(Password),
     /// Not with a password.
     LoginDisallowed,
+}
+
+/// By hand, since a password may be where something else belongs, and what serde says of a wrong
+/// value has the value in it.
+impl<'de> Deserialize<'de> for UserPassword {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde_json::Value;
+        let fields = match Value::deserialize(deserializer) {
+            Ok(Value::Object(fields)) => fields,
+            _ => return Err(de::Error::custom("how a user logs in must be an object")),
+        };
+        match fields.get("mode").and_then(Value::as_str) {
+            Some("password") => {
+                let value = fields.get("value").ok_or_else(|| de::Error::missing_field("value"))?;
+                let password = Password::deserialize(value).map_err(de::Error::custom)?;
+                Ok(UserPassword::Password(password))
+            }
+            Some("login_disallowed") => Ok(UserPassword::LoginDisallowed),
+            _ => Err(de::Error::custom("`mode` must be either `password` or `login_disallowed`")),
+        }
+    }
 }
 
 /// With what a user logs in.
@@ -158,6 +179,15 @@ mod test {
             let error = serde_json::from_str::<Password>(bad).expect_err("no password");
             assert!(!error.to_string().contains("hunter"), "{error}");
             assert!(!error.to_string().contains("12345"), "{error}");
+        }
+        for bad in [
+            r#""hunter2""#,
+            r#"{"mode": "hunter2"}"#,
+            r#"{"mode": "password", "value": ["hunter2"]}"#,
+            r#"{"mode": "password", "hunter2": "hunter2"}"#,
+        ] {
+            let error = serde_json::from_str::<UserPassword>(bad).expect_err("no password");
+            assert!(!error.to_string().contains("hunter"), "{error}");
         }
         let password: Password = serde_json::from_str("\"hunter2\"").expect("a password");
         assert!(!format!("{password:?}").contains("hunter2"));
