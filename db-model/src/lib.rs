@@ -3,6 +3,7 @@
 //! Rows are plain data: what may be done with them is decided elsewhere. States are enums here
 //! and text in the database; addresses are [`Ip`] here and `INET` there.
 
+mod audit;
 mod columns;
 mod external_ip;
 mod firewall;
@@ -20,6 +21,7 @@ mod sled;
 mod ssh_key;
 mod storage;
 
+pub use audit::AuditEntry;
 pub use columns::{Ip, Mac};
 pub use external_ip::{ExternalIp, IpKind, IpState};
 pub use firewall::{FirewallRule, VpcFirewall};

@@ -234,6 +234,26 @@ diesel::table! {
 }
 
 diesel::table! {
+    audit_log (id) {
+        id -> Uuid,
+        time_started -> Timestamptz,
+        request_id -> Text,
+        request_uri -> Text,
+        operation_id -> Text,
+        source_ip -> Inet,
+        user_agent -> Nullable<Text>,
+        silo_id -> Nullable<Uuid>,
+        silo_user_id -> Nullable<Uuid>,
+        auth_method -> Nullable<Text>,
+        credential_id -> Nullable<Uuid>,
+        time_completed -> Nullable<Timestamptz>,
+        http_status_code -> Nullable<Int4>,
+        error_code -> Nullable<Text>,
+        error_message -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
     instance (id) {
         id -> Uuid,
         project_id -> Uuid,
@@ -505,6 +525,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     vpc,
     vpc_subnet,
     vpc_firewall,
+    audit_log,
     instance,
     network_interface,
     ip_pool,

@@ -35,6 +35,24 @@ pub struct Config {
     pub dataplane: DataplaneConfig,
     #[serde(default)]
     pub sagas: SagaConfig,
+    #[serde(default)]
+    pub audit: AuditConfig,
+}
+
+/// The audit log.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AuditConfig {
+    /// Seconds that an entry is kept.
+    pub keep_secs: u64,
+    /// Seconds after which a request that began is no longer expected to be answered by anyone.
+    pub give_up_secs: u64,
+}
+
+impl Default for AuditConfig {
+    fn default() -> Self {
+        AuditConfig { keep_secs: 90 * 24 * 3600, give_up_secs: 3600 }
+    }
 }
 
 /// What is logged; to standard error.

@@ -5,7 +5,7 @@ use crate::older::{
     self, OlderBody, v0_0_1, v0_0_6, v2024032700, v2024120400, v2025100800, v2025112000,
     v2025120300, v2025122300, v2026010300, v2026010500, v2026011600,
 };
-use crate::paging::{ListByAddress, ListById, ListByName, ListByNameOrId};
+use crate::paging::{ListByAddress, ListById, ListByName, ListByNameOrId, ListByTime};
 use crate::types::*;
 use crate::version::*;
 use dropshot::{
@@ -46,6 +46,7 @@ pub const BULK_WRITE_BODY_MAX: usize = 1 << 20;
             "tokens" = { description = "API tokens." },
             "projects" = { description = "What groups instances, disks and networks." },
             "snapshots" = { description = "Disks as they were at some time." },
+            "system/audit-log" = { description = "Who changed what, for operators." },
             "system/hardware" = { description = "The sleds, for operators." },
             "system/ip-pools" = { description = "All IP pools, for operators." },
             "system/silos" = { description = "Silos, for operators." },
@@ -1615,6 +1616,41 @@ pub trait NexusExternalApi {
         query: Query<ProjectSelector>,
     ) -> Result<HttpResponseAccepted<v0_0_1::Image>, HttpError> {
         older::accepted(Self::image_demote(rqctx, path, query).await?)
+    }
+
+    // The audit log
+
+    /// List the audit log
+    ///
+    /// It has every request that may have changed something, with who made it and what came of
+    /// it, a moment after it was answered.
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/audit-log",
+        tags = ["system/audit-log"],
+        versions = VERSION_NULLABLE_UPDATES..,
+    }]
+    async fn audit_log_list(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByTime<AuditLogRange>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AuditLogEntry>>, HttpError>;
+
+    /// List the audit log
+    ///
+    /// It has every request that may have changed something, with who made it and what came of
+    /// it, a moment after it was answered.
+    #[endpoint {
+        method = GET,
+        path = "/v1/system/audit-log",
+        tags = ["system/audit-log"],
+        operation_id = "audit_log_list",
+        versions = ..VERSION_NULLABLE_UPDATES,
+    }]
+    async fn audit_log_list_v0_0_1(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<ListByTime<AuditLogRange>>,
+    ) -> Result<HttpResponseOk<ResultsPage<v0_0_1::AuditLogEntry>>, HttpError> {
+        Ok(older::page(Self::audit_log_list(rqctx, query).await?))
     }
 
     // VPCs

@@ -15,6 +15,7 @@
 //! ```
 
 use crate::types::HasIdentity;
+use chrono::{DateTime, Utc};
 use dropshot::{
     EmptyScanParams, HttpError, PaginationParams, Query, RequestContext, ResultsPage,
     ServerContext, WhichPage,
@@ -38,6 +39,9 @@ pub type ListByName = PaginationParams<ScanByName, PageTokenByName>;
 
 /// The query of a listing by id.
 pub type ListById<S = NoSelector> = PaginationParams<ScanById<S>, PageTokenById<S>>;
+
+/// The query of a listing by time.
+pub type ListByTime<S> = PaginationParams<ScanByTime<S>, PageTokenByTime<S>>;
 
 /// The query of a listing by address.
 pub type ListByAddress = PaginationParams<EmptyScanParams, PageTokenByAddress>;
@@ -142,6 +146,37 @@ pub struct PageTokenById<S> {
     pub scan: ScanById<S>,
     /// The id of the last item of the page before.
     pub last_seen: Uuid,
+}
+
+/// The order of a listing by time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "TimeAndIdSortMode")]
+pub enum TimeSortMode {
+    /// The oldest first; of the same time, by id.
+    #[default]
+    TimeAndIdAscending,
+    /// The newest first; of the same time, by id.
+    TimeAndIdDescending,
+}
+
+/// What the first request of a listing by time says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ScanByTime<S> {
+    /// The order
+    #[serde(default)]
+    pub sort_by: TimeSortMode,
+    #[serde(flatten)]
+    pub selector: S,
+}
+
+/// What every further request of a listing by time says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageTokenByTime<S> {
+    #[serde(flatten)]
+    pub scan: ScanByTime<S>,
+    /// The time of the last item of the page before, and its id.
+    pub last_seen: (DateTime<Utc>, Uuid),
 }
 
 /// What every further request of a listing by address says.
@@ -361,6 +396,51 @@ impl NamePage {
     pub fn results<T: HasIdentity>(&self, items: Vec<T>) -> Result<ResultsPage<T>, HttpError> {
         ResultsPage::new(items, &EmptyScanParams {}, |item, _| PageTokenByName {
             last_seen: item.identity().name.clone(),
+        })
+    }
+}
+
+/// A page of a listing by time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimePage<S> {
+    /// What to list.
+    pub selector: S,
+    /// From where, and how much.
+    pub by: PageParams<(DateTime<Utc>, Uuid)>,
+    sort_by: TimeSortMode,
+}
+
+impl<S: Selector> TimePage<S> {
+    /// The page that a request asks for.
+    pub fn new<C: ServerContext>(
+        rqctx: &RequestContext<C>,
+        query: Query<ListByTime<S>>,
+    ) -> Result<Self, HttpError> {
+        refuse_repeated(rqctx)?;
+        let query = query.into_inner();
+        let limit = rqctx.page_limit(&query)?;
+        let (scan, marker) = match query.page {
+            WhichPage::First(scan) => (scan, None),
+            WhichPage::Next(PageTokenByTime { scan, last_seen }) => (scan, Some(last_seen)),
+        };
+        let direction = match scan.sort_by {
+            TimeSortMode::TimeAndIdAscending => Direction::Ascending,
+            TimeSortMode::TimeAndIdDescending => Direction::Descending,
+        };
+        let by = PageParams { limit, direction, marker };
+        Ok(TimePage { selector: scan.selector, by, sort_by: scan.sort_by })
+    }
+
+    /// The answer with the items of this page; `key` is what they are ordered by.
+    pub fn results<T>(
+        &self,
+        items: Vec<T>,
+        key: impl Fn(&T) -> (DateTime<Utc>, Uuid),
+    ) -> Result<ResultsPage<T>, HttpError> {
+        let scan = ScanByTime { sort_by: self.sort_by, selector: self.selector.clone() };
+        ResultsPage::new(items, &scan, |item, scan| PageTokenByTime {
+            scan: scan.clone(),
+            last_seen: key(item),
         })
     }
 }

@@ -31,7 +31,8 @@ fn measure(api: &LitStr, operation: &mut ImplItemFn) -> syn::Result<()> {
     let body = &operation.block;
     operation.block = parse_quote!({
         let measured = crate::http::measure::Measured::begin(#api, &#context);
-        let result: #result = async move #body.await;
+        let audit = crate::http::audit::Audit::of(#api, &#context);
+        let result: #result = crate::http::audit::audited(audit, async move #body).await;
         measured.end(&result);
         result
     });

@@ -13,9 +13,9 @@ use uuid::Uuid;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// An API token.
-    Token { time_expires: Option<DateTime<Utc>> },
+    Token { id: Uuid, time_expires: Option<DateTime<Utc>> },
     /// The cookie of a session.
-    Session,
+    Session { id: Uuid },
 }
 
 /// A user who has shown a credential.

@@ -54,7 +54,7 @@ fn expiry(
         )));
     }
     let expires = asked.or(silo_max).map(|seconds| now + TimeDelta::seconds(seconds));
-    let Credential::Token { time_expires: Some(bound) } = confirmed_with else {
+    let Credential::Token { time_expires: Some(bound), .. } = confirmed_with else {
         return Ok(expires);
     };
     match expires {
@@ -130,7 +130,7 @@ impl Nexus {
 mod test {
     use super::*;
 
-    const SESSION: Credential = Credential::Session;
+    const SESSION: Credential = Credential::Session { id: Uuid::nil() };
 
     fn seconds(
         asked: Option<i64>,
@@ -139,6 +139,7 @@ mod test {
     ) -> Result<Option<i64>, String> {
         let now = DateTime::UNIX_EPOCH;
         let with = confirmed_with.map_or(SESSION, |seconds| Credential::Token {
+            id: Uuid::nil(),
             time_expires: Some(now + TimeDelta::seconds(seconds)),
         });
         expiry(now, asked, max, with)

@@ -41,14 +41,14 @@ impl Nexus {
     pub async fn authenticate_token(&self, token: &str) -> Result<Actor, Error> {
         let found = self.datastore.user_by_token(hash_token(token)).await?;
         let (user, token) = found.ok_or_else(|| Error::unauthenticated("no such token"))?;
-        Actor::new(user, Credential::Token { time_expires: token.time_expires })
+        Actor::new(user, Credential::Token { id: token.id, time_expires: token.time_expires })
     }
 
     /// The user whose session's token this is; 401 if it is nobody's, or has ended.
     pub async fn authenticate_session(&self, token: &str) -> Result<Actor, Error> {
         let found = self.datastore.user_by_session(hash_token(token), self.session_life()).await?;
-        let (user, _) = found.ok_or_else(|| Error::unauthenticated("no such session"))?;
-        Actor::new(user, Credential::Session)
+        let (user, session) = found.ok_or_else(|| Error::unauthenticated("no such session"))?;
+        Actor::new(user, Credential::Session { id: session.id })
     }
 
     /// Logs a user in; returns the session's token. 401 for a wrong name and for a wrong password,

@@ -3,6 +3,7 @@
 //! An operation looks its object up, asks once whether the actor may do this to it, applies the
 //! rules, and leaves the rest to the datastore or to a saga. There is no SQL here, and no HTTP.
 
+mod audit;
 pub mod authz;
 mod check;
 pub mod context;
@@ -85,6 +86,7 @@ pub struct Nexus {
     pool_uses: metrics::PoolUses,
     background: OnceLock<Driver>,
     pub(crate) v2p: Arc<Activator>,
+    pub(crate) audit: audit::AuditLog,
     passwords: password::Passwords,
     throttle: throttle::Throttle,
     pub(crate) log: Logger,
@@ -119,6 +121,7 @@ impl Nexus {
             .await
         };
         let sagas = once_reachable(&log, engine).await?;
+        let audit = audit::AuditLog::start(datastore.clone(), log.clone());
         let nexus = Arc::new(Nexus {
             config,
             datastore,
@@ -128,6 +131,7 @@ impl Nexus {
             pool_uses: Default::default(),
             background: OnceLock::new(),
             v2p,
+            audit,
             passwords: password::Passwords::new()?,
             throttle: Default::default(),
             log,

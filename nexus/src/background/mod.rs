@@ -2,6 +2,7 @@
 //!
 //! Activations coalesce: those that come while a task runs make it run once more.
 
+mod audit_collector;
 mod credential_collector;
 mod firewall_manager;
 mod instance_updater;
@@ -78,6 +79,7 @@ impl Driver {
         driver.add(saga_collector::SagaCollector, None);
         driver.add(nat_collector::NatCollector, None);
         driver.add(credential_collector::CredentialCollector, None);
+        driver.add(audit_collector::AuditCollector, None);
         driver.add(v2p_manager::V2pManager, Some(v2p));
         driver.add(firewall_manager::FirewallManager, None);
         driver.add(port_reconciler::PortReconciler::default(), None);

@@ -7,6 +7,7 @@
 
 pub mod address;
 pub mod attach;
+pub mod audit;
 pub mod auth;
 pub mod check;
 mod connection;

@@ -6,6 +6,7 @@
 //! A browser sends the cookie with whatever request any page makes it send. `SameSite=Lax` keeps
 //! it from most requests of other sites; [`refuse_cross_site`] refuses the rest.
 
+use super::audit;
 use crate::app::{Nexus, OpContext};
 use dropshot::{HttpError, RequestContext, RequestInfo};
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
@@ -78,6 +79,10 @@ pub(super) async fn opctx(rqctx: &RequestContext<Arc<Nexus>>) -> Result<OpContex
             None => None,
         },
     };
+    // Who does not say who they are is refused what is worth an entry.
+    if actor.is_some() {
+        audit::begin(actor.as_ref()).await?;
+    }
     Ok(OpContext::new(actor, rqctx.log.clone()))
 }
 

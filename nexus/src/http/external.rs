@@ -1,7 +1,7 @@
 //! The external API.
 
 use super::authn::{opctx, refuse_cross_site, session};
-use super::{pages, views};
+use super::{audit, pages, views};
 use crate::app::authz::Action;
 use crate::app::{Nexus, NicSelector, OpContext, Selector, SubnetSelector};
 use db_model::IpPool as IpPoolRow;
@@ -15,8 +15,8 @@ use nexus_api::api::{NexusExternalApi, nexus_external_api_mod};
 use nexus_api::compat::CompatBody;
 use nexus_api::older::{self, v0_0_1, v2024032700};
 use nexus_api::paging::{
-    AddressPage, IdPage, ListByAddress, ListById, ListByName, ListByNameOrId, NameOrIdPage,
-    NamePage,
+    AddressPage, IdPage, ListByAddress, ListById, ListByName, ListByNameOrId, ListByTime,
+    NameOrIdPage, NamePage, TimePage,
 };
 use nexus_api::types::*;
 use nexus_common::{Direction, Error, PageParams};
@@ -774,6 +774,19 @@ impl NexusExternalApi for External {
         Ok(HttpResponseAccepted(views::image(row)?))
     }
 
+    async fn audit_log_list(
+        rqctx: Ctx,
+        query: Query<ListByTime<AuditLogRange>>,
+    ) -> Result<HttpResponseOk<ResultsPage<AuditLogEntry>>, HttpError> {
+        let page = TimePage::new(&rqctx, query)?;
+        let opctx = opctx(&rqctx).await?;
+        let AuditLogRange { start_time, end_time } = page.selector.clone();
+        let by = page.by.clone();
+        let rows = rqctx.context().audit_log_list(&opctx, start_time, end_time, by).await?;
+        let items = each(rows, views::audit_log_entry)?;
+        Ok(HttpResponseOk(page.results(items, |entry| (entry.time_completed, entry.id))?))
+    }
+
     async fn vpc_list(
         rqctx: Ctx,
         query: Query<ListByNameOrId<ProjectSelector>>,
@@ -1493,6 +1506,7 @@ impl NexusExternalApi for External {
         body: TypedBody<UsernamePasswordCredentials>,
     ) -> Result<HttpResponseHeaders<HttpResponseUpdatedNoContent>, HttpError> {
         refuse_cross_site(&rqctx.request)?;
+        audit::begin(None).await?;
         let nexus = rqctx.context();
         let token = nexus.login(path.into_inner().silo_name, body.into_inner()).await?;
         let max_age = nexus.config.console.session_absolute_timeout_secs;
@@ -1504,6 +1518,7 @@ impl NexusExternalApi for External {
     ) -> Result<HttpResponseHeaders<HttpResponseUpdatedNoContent>, HttpError> {
         refuse_cross_site(&rqctx.request)?;
         if let Some(token) = session(rqctx.request.headers()) {
+            audit::begin(None).await?;
             rqctx.context().logout(token).await?;
         }
         pages::session_cookie(&rqctx, "", 0)

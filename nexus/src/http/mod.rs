@@ -1,5 +1,6 @@
 //! The servers: authenticate, parse, call the application, shape the view. No rules.
 
+pub(crate) mod audit;
 mod authn;
 mod external;
 mod front;

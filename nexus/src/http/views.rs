@@ -495,3 +495,42 @@ pub(super) fn firewall(firewall: Firewall) -> VpcFirewallRules {
     };
     VpcFirewallRules { rules: firewall.rules.into_iter().map(rule).collect() }
 }
+
+pub(super) fn audit_log_entry(row: model::AuditEntry) -> Result<AuditLogEntry, Error> {
+    let auth_method = match row.auth_method.as_deref() {
+        None => None,
+        Some("session_cookie") => Some(AuthMethod::SessionCookie),
+        Some("access_token") => Some(AuthMethod::AccessToken),
+        Some(other) => return Err(Error::internal(format!("what is {other}?"))),
+    };
+    let actor = match (row.silo_user_id, row.silo_id) {
+        (Some(silo_user_id), Some(silo_id)) => {
+            AuditLogEntryActor::SiloUser { silo_user_id, silo_id }
+        }
+        _ => AuditLogEntryActor::Unauthenticated,
+    };
+    let status = row.http_status_code.map(u16::try_from).transpose().map_err(Error::internal)?;
+    let result = match (status, row.error_message) {
+        (None, _) => AuditLogEntryResult::Unknown,
+        (Some(http_status_code), None) => AuditLogEntryResult::Success { http_status_code },
+        (Some(http_status_code), Some(error_message)) => {
+            let error_code = row.error_code;
+            AuditLogEntryResult::Error { http_status_code, error_code, error_message }
+        }
+    };
+    let incomplete = || Error::internal("an entry of the audit log is not complete");
+    Ok(AuditLogEntry {
+        id: row.id,
+        request_id: row.request_id,
+        request_uri: row.request_uri,
+        operation_id: row.operation_id,
+        source_ip: row.source_ip.0,
+        user_agent: row.user_agent,
+        actor,
+        auth_method,
+        credential_id: row.credential_id,
+        time_started: row.time_started,
+        time_completed: row.time_completed.ok_or_else(incomplete)?,
+        result,
+    })
+}

@@ -8,6 +8,7 @@
 mod allocation;
 mod api_versions;
 mod at_scale;
+mod audit_log;
 mod checker;
 mod dataplane;
 mod disks;

@@ -599,3 +599,53 @@ impl OlderView<types::Sled> for Sled {
         })
     }
 }
+
+/// A request that may have changed something.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct AuditLogEntry {
+    /// The entry's id.
+    pub id: Uuid,
+    /// The request's id, which its answer and the log have, too.
+    pub request_id: String,
+    /// The path and the query of the request; long ones are cut off.
+    pub request_uri: String,
+    /// The operation.
+    pub operation_id: String,
+    /// Where the request came from.
+    pub source_ip: IpAddr,
+    /// What the program that made the request says of itself.
+    pub user_agent: Option<String>,
+    /// Who asked.
+    pub actor: types::AuditLogEntryActor,
+    /// How they showed who they are.
+    pub auth_method: Option<String>,
+    /// When the request came.
+    pub time_started: DateTime<Utc>,
+    /// When it was answered.
+    pub time_completed: DateTime<Utc>,
+    /// What came of it.
+    pub result: types::AuditLogEntryResult,
+}
+
+impl OlderView<types::AuditLogEntry> for AuditLogEntry {
+    fn of(newest: types::AuditLogEntry) -> Result<Self, HttpError> {
+        let auth_method = newest.auth_method.map(|method| match method {
+            types::AuthMethod::SessionCookie => "session_cookie",
+            types::AuthMethod::AccessToken => "access_token",
+            types::AuthMethod::ScimToken => "scim_token",
+        });
+        Ok(AuditLogEntry {
+            id: newest.id,
+            request_id: newest.request_id,
+            request_uri: newest.request_uri,
+            operation_id: newest.operation_id,
+            source_ip: newest.source_ip,
+            user_agent: newest.user_agent,
+            actor: newest.actor,
+            auth_method: auth_method.map(str::to_string),
+            time_started: newest.time_started,
+            time_completed: newest.time_completed,
+            result: newest.result,
+        })
+    }
+}

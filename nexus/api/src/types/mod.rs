@@ -5,6 +5,7 @@
 //! after the resource alone is the resource as a client sees it.
 
 mod affinity;
+mod audit;
 mod base64_bytes;
 mod credential;
 mod disk;
@@ -31,6 +32,9 @@ mod vpc;
 
 pub use affinity::{
     AffinityGroup, AffinityPolicy, AntiAffinityGroup, ExternalSubnet, FailureDomain,
+};
+pub use audit::{
+    AuditLogEntry, AuditLogEntryActor, AuditLogEntryResult, AuditLogRange, AuthMethod,
 };
 pub use credential::{
     ConsoleSession, DeviceAccessToken, DeviceAccessTokenRequest, DeviceAuthRequest,

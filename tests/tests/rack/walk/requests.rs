@@ -263,6 +263,7 @@ pub fn request(operation: &str) -> Option<Request> {
         "silo_ip_pool_list" | "silo_quotas_view" | "silo_utilization_view" => plain(),
         "silo_utilization_list" | "system_quotas_list" => plain(),
         "silo_quotas_update" => body(json!({})),
+        "audit_log_list" => query("?start_time=2026-01-01T00:00:00Z"),
         "sled_list" | "sled_view" | "sled_instance_list" => plain(),
         "sled_set_provision_policy" => body(json!({"state": "provisionable"})),
         "silo_create" => body(with(silo_body("n"), too_long())),
