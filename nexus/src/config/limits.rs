@@ -17,7 +17,7 @@ pub struct LimitsConfig {
     pub requests: usize,
     /// The most bytes of a request's path and headers together.
     pub header_bytes: usize,
-    /// Milliseconds for the TLS handshake, and again for the head of the first request.
+    /// Milliseconds for the TLS handshake and the head of the first request together.
     pub header_timeout_ms: u64,
     /// Milliseconds for the body of a request, and again for taking the answer.
     pub body_timeout_ms: u64,

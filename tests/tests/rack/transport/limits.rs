@@ -4,6 +4,7 @@ use super::own_nexus::{OwnNexus, table};
 use super::wire::{Answer, Wire, head};
 use futures::future::join_all;
 use nexus_tests::{TestRack, eventually};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -204,4 +205,27 @@ async fn a_flood_of_requests_starves_nobody() {
     let answers: u32 = join_all(flood).await.into_iter().map(|n| n.expect("it ends")).sum();
     assert!(answers > 40, "there was a flood: {answers}");
     assert!(longest < Duration::from_secs(3), "{longest:?}");
+}
+
+#[tokio::test]
+async fn nobody_comes_past_the_limits() {
+    let rack = TestRack::start().await;
+    let nexus = nexus(&rack, &[]).await;
+    // Behind what clients connect to is a port of this machine, which the log names.
+    let log = nexus.log();
+    let listening = log.lines().filter(|line| line.contains(" listening, "));
+    let ports: Vec<SocketAddr> = listening
+        .filter_map(|line| line.split_once("local_addr: ")?.1.split(',').next()?.parse().ok())
+        .collect();
+    assert!(ports.contains(&nexus.external), "{ports:?}");
+    let token = format!("authorization: Bearer {}\r\n", rack.ready().token);
+    let mut behind = 0;
+    for port in ports {
+        let mut wire = Wire::connect(port).await;
+        wire.send(&head("GET", "/v1/me", &format!("{token}x-nexus-pass: 0\r\n"))).await;
+        let status = wire.answer().await.expect("an answer").status;
+        behind += u32::from(status == 403);
+        assert_eq!(status == 200, port == nexus.external, "{port}: {status}");
+    }
+    assert_eq!(behind, 3, "one behind each server");
 }
