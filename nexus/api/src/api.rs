@@ -17,11 +17,10 @@ use http::Response;
 
 /// The most bytes of a request's body that are read. A server sets it as
 /// `default_request_body_max_bytes`.
-pub const REQUEST_BODY_MAX: usize = 128 << 10;
+pub const REQUEST_BODY_MAX: usize = 1 << 20;
 
-/// The most bytes of a request's body that writes to a disk: 512 KiB in base64, and what is around
-/// it.
-pub const BULK_WRITE_BODY_MAX: usize = 1 << 20;
+/// The same of operations that anyone may call.
+pub const LOGIN_BODY_MAX: usize = 16 << 10;
 
 /// The operations that users have.
 #[dropshot::api_description {
@@ -1382,7 +1381,6 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/v1/disks/{disk}/bulk-write",
         tags = ["disks"],
-        request_body_max_bytes = BULK_WRITE_BODY_MAX,
     }]
     async fn disk_bulk_write_import(
         rqctx: RequestContext<Self::Context>,
@@ -2888,7 +2886,12 @@ pub trait NexusExternalApi {
     /// Log in with a name and a password
     ///
     /// The answer sets the session's cookie.
-    #[endpoint { method = POST, path = "/v1/login/{silo_name}/local", tags = ["login"] }]
+    #[endpoint {
+        method = POST,
+        path = "/v1/login/{silo_name}/local",
+        tags = ["login"],
+        request_body_max_bytes = LOGIN_BODY_MAX,
+    }]
     async fn login_local(
         rqctx: RequestContext<Self::Context>,
         path: Path<LoginPath>,
@@ -2908,6 +2911,7 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/device/auth",
         tags = ["console-auth"],
+        request_body_max_bytes = LOGIN_BODY_MAX,
         content_type = "application/x-www-form-urlencoded",
     }]
     async fn device_auth_request(
@@ -2927,6 +2931,7 @@ pub trait NexusExternalApi {
         method = POST,
         path = "/device/token",
         tags = ["console-auth"],
+        request_body_max_bytes = LOGIN_BODY_MAX,
         content_type = "application/x-www-form-urlencoded",
     }]
     async fn device_access_token(

@@ -97,7 +97,7 @@ async fn bodies_have_a_bound() {
     let rack = TestRack::start().await;
     let body = json!({"name": "p", "description": "x".repeat(2 << 20)});
     let reply = rack.post("/v1/projects", body).await;
-    reply.refused(400, "request body exceeded maximum size of 131072 bytes");
+    reply.refused(400, "request body exceeded maximum size of 1048576 bytes");
 }
 
 /// A request that cannot be read is refused as such, whoever sends it.

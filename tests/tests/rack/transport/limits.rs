@@ -113,27 +113,27 @@ async fn what_is_too_large_is_refused_in_words() {
         }
         wire.answer().await
     };
-    let bulk = "/v1/disks/none/bulk-write?project=none";
+    let login = "/v1/login/none/local";
     let read = |answer: Option<Answer>| {
         let message = answer.expect("an answer").body["message"].to_string();
         assert!(message.contains("unable to parse JSON body"), "{message}");
     };
-    read(post("/v1/projects", "", 131_072).await);
-    refused(post("/v1/projects", "", 131_073).await, 400, "maximum size of 131072 bytes");
-    refused(post("/v1/projects", "", 3 << 20).await, 400, "maximum size of 131072 bytes");
-    read(post(bulk, "", 1 << 20).await);
-    refused(post(bulk, "", (1 << 20) + 1).await, 400, "maximum size of 1048576 bytes");
+    read(post("/v1/projects", "", 1 << 20).await);
+    refused(post("/v1/projects", "", (1 << 20) + 1).await, 400, "maximum size of 1048576 bytes");
+    refused(post("/v1/projects", "", 3 << 20).await, 400, "maximum size of 1048576 bytes");
+    read(post(login, "", 16 << 10).await);
+    refused(post(login, "", (16 << 10) + 1).await, 400, "maximum size of 16384 bytes");
     // Nobody waits for a body that would be refused.
     let announced = post("/v1/projects", "expect: 100-continue\r\n", 1 << 30).await;
-    refused(announced, 400, "maximum size of 131072 bytes");
+    refused(announced, 400, "maximum size of 1048576 bytes");
     // Without an announcement it is counted.
     let mut wire = Wire::connect(at).await;
     wire.send(&head("POST", "/v1/projects", "transfer-encoding: chunked\r\n")).await;
-    for _ in 0..3 {
+    for _ in 0..17 {
         wire.send(&format!("10000\r\n{}\r\n", "x".repeat(0x10000))).await;
     }
     wire.send("0\r\n\r\n").await;
-    refused(wire.answer().await, 400, "maximum size of 131072 bytes");
+    refused(wire.answer().await, 400, "maximum size of 1048576 bytes");
 }
 
 #[tokio::test]
