@@ -32,7 +32,7 @@ const OUTCOMES_KEPT: usize = 10_000;
 
 #[derive(Debug)]
 enum Note {
-    Begun(AuditEntry, oneshot::Sender<Result<(), Error>>),
+    Begun(Box<AuditEntry>, oneshot::Sender<Result<(), Error>>),
     Ended(AuditOutcome),
 }
 
@@ -59,7 +59,7 @@ impl AuditLog {
     pub async fn begin(&self, entry: AuditEntry) -> Result<(), Error> {
         let (answer, written) = oneshot::channel();
         let gone = |_| Error::internal("the writer of the audit log is gone");
-        self.notes.send(Note::Begun(entry, answer)).await.map_err(gone)?;
+        self.notes.send(Note::Begun(Box::new(entry), answer)).await.map_err(gone)?;
         written.await.map_err(Error::internal)?
     }
 
@@ -88,7 +88,7 @@ impl Writer {
 
     fn take(&mut self, note: Note) {
         match note {
-            Note::Begun(entry, answer) => self.begun.push((entry, answer)),
+            Note::Begun(entry, answer) => self.begun.push((*entry, answer)),
             Note::Ended(outcome) => self.ended.push(outcome),
         }
     }
