@@ -5,7 +5,8 @@ mod limits;
 
 pub use limits::{HEADER_BYTES_MAX, LimitsConfig};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
+use nexus_common::Name;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -149,6 +150,10 @@ pub struct ConsoleConfig {
     /// Whether browsers reach this server by HTTPS though it listens without TLS itself, as
     /// behind a proxy that ends TLS: then its cookies are for HTTPS alone.
     pub behind_tls: bool,
+    /// The directory of the web console's files, with `index.html` and `assets`.
+    pub static_dir: Option<PathBuf>,
+    /// The silo whose login page people see whose host's name is not that of another.
+    pub default_silo: Name,
 }
 
 impl Default for ConsoleConfig {
@@ -157,7 +162,23 @@ impl Default for ConsoleConfig {
             session_idle_timeout_secs: 8 * 3600,
             session_absolute_timeout_secs: 24 * 3600,
             behind_tls: false,
+            static_dir: None,
+            default_silo: Name::from_stored("default-silo".to_string()),
         }
+    }
+}
+
+impl ConsoleConfig {
+    /// Refuses a directory that is not one of a console's files.
+    fn check(&self) -> anyhow::Result<()> {
+        let Some(dir) = &self.static_dir else { return Ok(()) };
+        ensure!(
+            dir.join("index.html").is_file(),
+            "console.static_dir is {}, where there is no index.html: give it the directory of the \
+             console's files, or leave it out",
+            dir.display()
+        );
+        Ok(())
     }
 }
 
@@ -260,7 +281,10 @@ impl Config {
             .map_err(|error| anyhow::anyhow!("reading {}: {error}", path.display()))?;
         let config: Config = toml::from_str(&text)
             .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.message()))?;
-        let checked = config.check_exposure().and_then(|()| config.limits.check());
+        let checked = config
+            .check_exposure()
+            .and_then(|()| config.limits.check())
+            .and_then(|()| config.console.check());
         checked.with_context(|| path.display().to_string())?;
         Ok(config)
     }

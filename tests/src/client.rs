@@ -22,7 +22,12 @@ impl Client {
         // Longer than anything that a server may take: an answer that never comes is a failure
         // that names its request, not a test that hangs.
         let timeout = Duration::from_secs(90);
-        let http = reqwest::Client::builder().no_proxy().timeout(timeout).build();
+        let http = reqwest::Client::builder()
+            // Where an answer leads is for tests to see.
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .timeout(timeout)
+            .build();
         Client {
             http: http.expect("an HTTP client"),
             url: url.to_string(),

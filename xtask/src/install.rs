@@ -1,4 +1,4 @@
-//! Installs what a new machine lacks: the PostgreSQL server.
+//! Installs what a new machine lacks: the PostgreSQL server, and a browser for the tests.
 
 use anyhow::{Result, ensure};
 use std::path::Path;
@@ -21,6 +21,13 @@ fi
 apt-get install -y --no-install-recommends postgresql
 "#;
 
+const BROWSER_SCRIPT: &str = r#"
+set -eu
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+apt-get install -y --no-install-recommends chromium
+"#;
+
 const BY_HAND: &str = "PostgreSQL's server programs are missing and could not be installed. Install \
     them by hand, then run this again: on Debian and Ubuntu, `apt-get install postgresql` as root; \
     elsewhere, any PostgreSQL from version 14 on, with `initdb` and `postgres` in PATH";
@@ -30,19 +37,39 @@ pub fn postgres() -> Result<()> {
     if has_postgres() {
         return Ok(());
     }
-    ensure!(in_path("apt-get"), BY_HAND);
-    let mut command = if is_root() {
-        Command::new("sh")
-    } else {
-        ensure!(in_path("sudo"), BY_HAND);
-        let mut sudo = Command::new("sudo");
-        sudo.arg("sh");
-        sudo
-    };
     eprintln!("PostgreSQL's server is missing: installing Debian's package");
-    let installed = command.args(["-c", SCRIPT]).status().is_ok_and(|status| status.success());
-    ensure!(installed && has_postgres(), BY_HAND);
+    ensure!(run_as_root(SCRIPT) && has_postgres(), BY_HAND);
     Ok(())
+}
+
+/// Installs the browser that a test drives, unless it is there.
+pub fn browser() -> Result<()> {
+    const BROWSER: &str = "chromium";
+    if in_path(BROWSER) {
+        return Ok(());
+    }
+    eprintln!("Chromium is missing: installing Debian's package");
+    ensure!(
+        run_as_root(BROWSER_SCRIPT) && in_path(BROWSER),
+        "Chromium is missing and could not be installed. Install it by hand, then run this again: \
+         on Debian and Ubuntu, `apt-get install chromium` as root; elsewhere, with `chromium` in \
+         PATH"
+    );
+    Ok(())
+}
+
+/// Runs a script of apt's commands as root. False if it fails, or cannot be.
+fn run_as_root(script: &str) -> bool {
+    let mut command = match (in_path("apt-get"), is_root(), in_path("sudo")) {
+        (true, true, _) => Command::new("sh"),
+        (true, false, true) => {
+            let mut sudo = Command::new("sudo");
+            sudo.arg("sh");
+            sudo
+        }
+        _ => return false,
+    };
+    command.args(["-c", script]).status().is_ok_and(|status| status.success())
 }
 
 /// Whether the server's programs are in `PATH`, or where Debian puts them.

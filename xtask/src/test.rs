@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 /// Installs what is missing, then runs every check.
 pub fn run(args: &[String]) -> Result<()> {
     install::postgres()?;
+    install::browser()?;
     let mut steps = Steps::default();
     steps.step("fmt", cargo::fmt_check);
     steps.step("licences", licenses::check);

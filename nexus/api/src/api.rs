@@ -2953,6 +2953,151 @@ pub trait NexusExternalApi {
     /// The page that says what this is
     #[endpoint { method = GET, path = "/", tags = ["console-auth"], unpublished = true }]
     async fn root_page(rqctx: RequestContext<Self::Context>) -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/projects/{path:.*}",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn projects_page(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<PagePath>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/projects-new",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn projects_new_page(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/settings/{path:.*}",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn settings_page(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<PagePath>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/system/{path:.*}",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn system_page(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<PagePath>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/lookup/{path:.*}",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn lookup_page(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<PagePath>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/images",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn images_page(rqctx: RequestContext<Self::Context>)
+    -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/utilization",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn utilization_page(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/access",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn access_page(rqctx: RequestContext<Self::Context>)
+    -> Result<Response<Body>, HttpError>;
+
+    /// A page of the web console
+    #[endpoint {
+        method = GET,
+        path = "/device/success",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn device_success_page(
+        rqctx: RequestContext<Self::Context>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// The page on which people log in
+    #[endpoint {
+        method = GET,
+        path = "/login/{silo_name}/local",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn login_local_page(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<LoginPagePath>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// The page on which people log in with an identity provider
+    #[endpoint {
+        method = GET,
+        path = "/login/{silo_name}/saml/{provider_name}",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn login_saml_page(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<LoginSamlPagePath>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// A file of the web console
+    #[endpoint {
+        method = GET,
+        path = "/assets/{path:.*}",
+        tags = ["console-auth"],
+        unpublished = true,
+    }]
+    async fn asset(
+        rqctx: RequestContext<Self::Context>,
+        path: Path<PagePath>,
+    ) -> Result<Response<Body>, HttpError>;
+
+    /// The way to the page on which people log in
+    #[endpoint { method = GET, path = "/login", tags = ["console-auth"], unpublished = true }]
+    async fn login_page(
+        rqctx: RequestContext<Self::Context>,
+        query: Query<LoginPageQuery>,
+    ) -> Result<Response<Body>, HttpError>;
+
     /// Fetch a silo's quotas
     #[endpoint { method = GET, path = "/v1/system/silos/{silo}/quotas", tags = ["system/silos"] }]
     async fn silo_quotas_view(

@@ -66,6 +66,22 @@ fn is_cross_site(headers: &HeaderMap, authority: Option<&str>) -> bool {
     }
 }
 
+/// Whether a request comes from somebody whose credential is good. That a page of another site leads
+/// here does not matter to who only looks.
+pub(super) async fn is_known(rqctx: &RequestContext<Arc<Nexus>>) -> Result<bool, HttpError> {
+    let nexus = rqctx.context();
+    let actor = match (session(rqctx.request.headers()), token(rqctx)?) {
+        (Some(session), _) => nexus.authenticate_session(session).await,
+        (None, Some(token)) => nexus.authenticate_token(&token).await,
+        (None, None) => return Ok(false),
+    };
+    match actor {
+        Ok(_) => Ok(true),
+        Err(Error::Unauthenticated { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The context of a request: its user, or nobody. A credential that is nobody's is refused.
 pub(super) async fn opctx(rqctx: &RequestContext<Arc<Nexus>>) -> Result<OpContext, HttpError> {
     let nexus = rqctx.context();

@@ -1,7 +1,7 @@
 //! The external API.
 
 use super::authn::{opctx, refuse_cross_site, session};
-use super::{audit, pages, views};
+use super::{audit, console, pages, views};
 use crate::app::authz::Action;
 use crate::app::{Nexus, NicSelector, OpContext, Selector, SubnetSelector};
 use db_model::IpPool as IpPoolRow;
@@ -1562,12 +1562,76 @@ impl NexusExternalApi for External {
         pages::oauth(StatusCode::OK, &granted)
     }
 
-    async fn device_verify_page(_rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+    async fn device_verify_page(rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        if console::is_installed(&rqctx) {
+            return console::page(&rqctx).await;
+        }
         pages::device_verify()
     }
 
-    async fn root_page(_rqctx: Ctx) -> Result<Response<Body>, HttpError> {
-        pages::root()
+    async fn root_page(rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        if console::is_installed(&rqctx) { console::page(&rqctx).await } else { pages::root() }
+    }
+
+    async fn projects_page(rqctx: Ctx, _path: Path<PagePath>) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn projects_new_page(rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn settings_page(rqctx: Ctx, _path: Path<PagePath>) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn system_page(rqctx: Ctx, _path: Path<PagePath>) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn lookup_page(rqctx: Ctx, _path: Path<PagePath>) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn images_page(rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn utilization_page(rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn access_page(rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn device_success_page(rqctx: Ctx) -> Result<Response<Body>, HttpError> {
+        console::page(&rqctx).await
+    }
+
+    async fn login_local_page(
+        rqctx: Ctx,
+        _path: Path<LoginPagePath>,
+    ) -> Result<Response<Body>, HttpError> {
+        console::login_page(&rqctx).await
+    }
+
+    async fn login_saml_page(
+        rqctx: Ctx,
+        _path: Path<LoginSamlPagePath>,
+    ) -> Result<Response<Body>, HttpError> {
+        console::login_page(&rqctx).await
+    }
+
+    async fn asset(rqctx: Ctx, path: Path<PagePath>) -> Result<Response<Body>, HttpError> {
+        console::asset(&rqctx, &path.into_inner().path).await
+    }
+
+    async fn login_page(
+        rqctx: Ctx,
+        query: Query<LoginPageQuery>,
+    ) -> Result<Response<Body>, HttpError> {
+        console::login(&rqctx, query.into_inner().redirect_uri).await
     }
 
     async fn silo_quotas_view(

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 mod authn;
+mod console;
 mod external;
 mod front;
 mod internal;

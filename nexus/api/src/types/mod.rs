@@ -81,6 +81,7 @@ pub use path::{
     ProjectSelector, SiloIpPoolFilter, SiloPath, SledPath, SnapshotPath, SshKeyPath, SubnetPath,
     VpcPath, VpcSelector,
 };
+pub use path::{LoginPagePath, LoginPageQuery, LoginSamlPagePath, PagePath};
 pub use ping::{Ping, PingStatus};
 pub use policy::{
     FleetRolePolicy, IdentityType, Policy, ProjectRole, ProjectRolePolicy, ROLE_ASSIGNMENTS_MAX,

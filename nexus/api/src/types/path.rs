@@ -278,3 +278,33 @@ pub struct GroupFilter {
     #[serde(default, deserialize_with = "named::group")]
     pub group: Option<Uuid>,
 }
+
+/// The rest of the path of a page or of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct PagePath {
+    /// The segments
+    pub path: Vec<String>,
+}
+
+/// A silo, as the path of a login page names it; there need not be one.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct LoginPagePath {
+    /// The silo's name
+    pub silo_name: String,
+}
+
+/// A silo and an identity provider, as the path of a login page names them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct LoginSamlPagePath {
+    /// The silo's name
+    pub silo_name: String,
+    /// The identity provider's name
+    pub provider_name: String,
+}
+
+/// Where people want to go once they have logged in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct LoginPageQuery {
+    /// A path on this server
+    pub redirect_uri: Option<String>,
+}

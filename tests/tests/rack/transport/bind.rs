@@ -1,6 +1,6 @@
 //! Nexus does not start where strangers could listen in, or give orders.
 
-use super::own_nexus::{command, table};
+use crate::own_nexus::{command, table};
 use toml::Table;
 
 /// A configuration that needs nothing but itself to be refused.

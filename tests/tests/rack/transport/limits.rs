@@ -1,7 +1,7 @@
 //! Clients that are slow, many, or want too much: they are refused, and others are served.
 
-use super::own_nexus::{OwnNexus, table};
 use super::wire::{Answer, Wire, head};
+use crate::own_nexus::{OwnNexus, table};
 use futures::future::join_all;
 use nexus_tests::{TestRack, eventually};
 use std::net::SocketAddr;

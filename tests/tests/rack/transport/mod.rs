@@ -2,6 +2,5 @@
 
 mod bind;
 mod limits;
-mod own_nexus;
 mod tls;
 mod wire;

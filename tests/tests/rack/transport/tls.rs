@@ -1,7 +1,7 @@
 //! The external API by TLS, and a new certificate while it runs.
 
-use super::own_nexus::{OwnNexus, table};
 use super::wire::{Wire, head};
+use crate::own_nexus::{OwnNexus, table};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use nexus_tests::{TestRack, eventually};
 use rustls::pki_types::{CertificateDer, ServerName};
