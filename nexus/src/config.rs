@@ -345,6 +345,7 @@ mod test {
                 "limits" => keys::<LimitsConfig>("limits."),
                 "dataplane" => keys::<DataplaneConfig>("dataplane."),
                 "sagas" => keys::<SagaConfig>("sagas."),
+                "audit" => keys::<AuditConfig>("audit."),
                 "console" => keys::<ConsoleConfig>("console."),
                 _ => panic!("how does {key} look? Add it here"),
             });

@@ -230,7 +230,7 @@ async fn what_is_no_body_is_refused_alike() {
         assert_eq!(old, new);
     }
     let too_large = client.post("/floating-ips", &huge).await.expect_err("too large");
-    assert_eq!(too_large, "request body exceeded maximum size of 131072 bytes");
+    assert_eq!(too_large, "request body exceeded maximum size of 1048576 bytes");
 }
 
 #[tokio::test]
